@@ -1,0 +1,1 @@
+"""What touches the world: processes, sockets, terminals, buses, displays, databases. Adapters decide nothing."""

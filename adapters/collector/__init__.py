@@ -1,0 +1,1 @@
+"""The activity panel's processes, accessibility bus and database."""

@@ -1,0 +1,1 @@
+"""The desktop panel's standard streams, X11 connections and files."""

@@ -1,0 +1,1 @@
+"""The terminal panel's pty, socket and emulator."""

@@ -1,0 +1,1 @@
+"""The face: the public Python API and the triptych command."""

@@ -1,0 +1,1 @@
+"""The collector protocol: lifecycles and cores."""

@@ -1,0 +1,1 @@
+"""The desklink v3 protocol: lifecycles and cores."""

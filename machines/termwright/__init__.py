@@ -1,0 +1,1 @@
+"""The termwright/3 protocol: lifecycles and cores."""

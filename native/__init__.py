@@ -1,0 +1,1 @@
+"""Small C helpers with their cffi declarations, one folder an operating system."""

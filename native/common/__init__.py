@@ -1,0 +1,1 @@
+"""C helpers that every system shares: tiles and damage."""

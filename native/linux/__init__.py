@@ -1,0 +1,1 @@
+"""C helpers for Linux: X11 capture and input."""

@@ -1,0 +1,1 @@
+"""What make gen, make docs and make run start."""

@@ -1,0 +1,74 @@
+#!/usr/bin/env bash
+# What `make run` and `make test` need: system packages, a virtual environment, the C helpers. Quick when they stand already.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+PYTHON=${PYTHON:-python3}
+VENV=.venv
+STAMP=$VENV/.triptych-stamp
+
+say() { printf '\033[1m== %s\033[0m\n' "$*" >&2; }
+fail() { printf 'setup: %s\n' "$*" >&2; exit 1; }
+
+command -v "$PYTHON" >/dev/null || fail "no $PYTHON here; install Python 3.11 or newer (Debian: apt-get install python3), or run make with PYTHON=/path/to/python3"
+"$PYTHON" -c 'import sys; sys.exit(sys.version_info < (3, 11))' ||
+    fail "$($PYTHON --version) is too old: Triptych needs Python 3.11 or newer; run make with PYTHON=/path/to/python3.11"
+
+# A changed C source, dependency list or interpreter sets up again; a plain source file never does.
+fingerprint() {
+    { "$PYTHON" -c 'import sys; print(sys.executable, sys.version)'
+      cat pyproject.toml setup.py constraints.txt tools/setup.sh native/*/*.h native/*/*.c native/*/build_*.py 2>/dev/null; } | sha256sum | cut -d' ' -f1
+}
+
+# One setup at a time in a checkout: `make run` and `make test` may be started together.
+exec 9>".setup.lock"
+flock 9
+[ -f "$STAMP" ] && [ "$(cat "$STAMP")" = "$(fingerprint)" ] && exit 0
+started=$SECONDS
+
+# What is needed from the system, one line a reason. Names differ between releases: each is probed before it is asked for.
+PACKAGES=(
+    gcc libc6-dev python3-venv python3-dev                                                            # the environment and the C helpers
+    libxcb1-dev libxcb-shm0-dev libxcb-damage0-dev libxcb-xfixes0-dev libxcb-xtest0-dev libxcb-randr0-dev libxcb-xkb-dev
+    libxkbcommon-dev libxkbcommon-x11-dev                                                             # X11 capture, input, keymaps
+    xvfb xauth                                                                                        # private displays
+    dbus dbus-daemon at-spi2-core                                                                     # private sessions, accessibility
+    python3-gi gir1.2-gtk-3.0 fonts-dejavu-core                                                       # the program that is shown and driven
+    graphviz                                                                                          # diagrams as SVG
+)
+if command -v dpkg-query >/dev/null; then
+    missing=()
+    for package in "${PACKAGES[@]}"; do
+        dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' || missing+=("$package")
+    done
+    if [ ${#missing[@]} -gt 0 ]; then
+        if [ "$(id -u)" = 0 ]; then SUDO=(); elif command -v sudo >/dev/null && sudo -n true 2>/dev/null; then SUDO=(sudo -n); else
+            fail "these system packages are missing; install them once with: sudo apt-get install ${missing[*]}"
+        fi
+        say "system packages: ${missing[*]}"
+        "${SUDO[@]}" apt-get update -qq
+        available=()
+        for package in "${missing[@]}"; do
+            candidate=$(apt-cache policy "$package" | sed -n 's/^ *Candidate: //p')
+            if [ -n "$candidate" ] && [ "$candidate" != "(none)" ]; then available+=("$package"); fi
+        done
+        if [ ${#available[@]} -gt 0 ]; then
+            DEBIAN_FRONTEND=noninteractive "${SUDO[@]}" apt-get install -y -qq --no-install-recommends "${available[@]}" >&2 ||
+                fail "apt-get could not install: ${available[*]}"
+        fi
+    fi
+fi
+
+if [ ! -x $VENV/bin/python ] || ! $VENV/bin/python -c 'import pip' 2>/dev/null; then
+    say "virtual environment in $VENV"
+    rm -rf $VENV
+    "$PYTHON" -m venv $VENV || fail "python -m venv failed; on Debian: apt-get install python3-venv"
+fi
+say "Python packages and C helpers (a minute or two the first time)"
+export PIP_DISABLE_PIP_VERSION_CHECK=1
+$VENV/bin/python -m pip install --quiet -c constraints.txt setuptools wheel cffi
+$VENV/bin/python -m pip install --quiet -c constraints.txt --no-build-isolation -e '.[dev]'
+$VENV/bin/python -c 'import triptych.native.linux._x11' ||
+    fail "the X11 helper was not built; its compiler messages: $VENV/bin/python setup.py build_ext --inplace"
+fingerprint >"$STAMP"
+say "set up in $((SECONDS - started)) s"
