@@ -29,6 +29,7 @@ lint: setup  ## ruff, mypy --strict, import rules, generated files current
 	@mkdir -p .types && ln -sfn .. .types/triptych
 	@$(BIN)/mypy -p triptych --exclude '(^|/)(tests|setup\.py|benchmarks)'
 	@$(BIN)/lint-imports --no-cache
+	@$(BIN)/python -m triptych.tools.gen --check
 
 bench: setup  ## ours beside a peer, interleaved: ONLY=name picks, JSON=1 prints an object a line
 	@$(BIN)/python benchmarks/run.py $(if $(ONLY),--only $(ONLY)) $(if $(JSON),--json)

@@ -17,7 +17,8 @@ def version() -> str:
 
 
 def packages() -> list[str]:
-    folders = {path.parent.relative_to(ROOT) for room in ROOMS for path in (ROOT / room).rglob("*.py")}
+    files = (path for room in ROOMS for path in (ROOT / room).rglob("*") if path.suffix in {".py", ".json"})
+    folders = {path.parent.relative_to(ROOT) for path in files}
     return ["triptych", *sorted("triptych." + ".".join(folder.parts) for folder in folders)]
 
 
@@ -25,7 +26,7 @@ setup(
     version=version(),
     packages=packages(),
     package_dir={"triptych": "."},
-    package_data={"triptych": ["py.typed", "schemas/*/*.json", "native/*/*.h", "native/*/*.c", "native/*/*.pyi"]},
+    package_data={"triptych": ["py.typed"], "": ["*.json", "*.pyi", "*.jinja2"]},
     # A machine without the X11 headers still gets the protocols and machines: `triptych doctor` says what is missing.
     cffi_modules=[] if os.environ.get("TRIPTYCH_NO_NATIVE") else ["native/linux/build_x11.py:ffi"],
     options={"bdist_wheel": {"py_limited_api": "cp311"}},

@@ -30,7 +30,7 @@ started=$SECONDS
 PACKAGES=(
     gcc libc6-dev python3-venv python3-dev                                                            # the environment and the C helpers
     libxcb1-dev libxcb-shm0-dev libxcb-damage0-dev libxcb-xfixes0-dev libxcb-xtest0-dev libxcb-randr0-dev libxcb-xkb-dev
-    libxkbcommon-dev libxkbcommon-x11-dev                                                             # X11 capture, input, keymaps
+    libxcb-xkb1 libxkbcommon-dev libxkbcommon-x11-dev x11-xkb-utils                                                             # X11 capture, input, keymaps
     xvfb xauth                                                                                        # private displays
     dbus dbus-daemon at-spi2-core                                                                     # private sessions, accessibility
     python3-gi gir1.2-gtk-3.0 fonts-dejavu-core                                                       # the program that is shown and driven
@@ -66,8 +66,11 @@ if [ ! -x $VENV/bin/python ] || ! $VENV/bin/python -c 'import pip' 2>/dev/null; 
 fi
 say "Python packages and C helpers (a minute or two the first time)"
 export PIP_DISABLE_PIP_VERSION_CHECK=1
-$VENV/bin/python -m pip install --quiet -c constraints.txt setuptools wheel cffi
-$VENV/bin/python -m pip install --quiet -c constraints.txt --no-build-isolation -e '.[dev]'
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+pip_install() { $VENV/bin/python -m pip install -c constraints.txt "$@" >"$log" 2>&1 || { tail -n 40 "$log" >&2; fail "pip install $* failed"; }; }
+pip_install --upgrade pip setuptools wheel cffi
+pip_install --no-build-isolation -e '.[dev]'
 $VENV/bin/python -c 'import triptych.native.linux._x11' ||
     fail "the X11 helper was not built; its compiler messages: $VENV/bin/python setup.py build_ext --inplace"
 fingerprint >"$STAMP"
