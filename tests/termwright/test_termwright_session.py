@@ -1,0 +1,345 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from triptych.generated.termwright.models import Snapshot
+from triptych.machines.termwright.framing import FrameDecoder, encode_frame
+from triptych.machines.termwright.limits import DEFAULT_LIMITS
+from triptych.machines.termwright.logs import BURST, RATE, Logged
+from triptych.machines.termwright.marker import encode_marker
+from triptych.machines.termwright.negotiation import CloseEndpoint, CloseSocket, Diagnostic
+from triptych.machines.termwright.pairing import Pair
+from triptych.machines.termwright.session import DriverSession, Output, Send
+
+TOKEN, SESSION = "token", "session-1"
+ALL = ["tree", "intended-geometry", "clipped-geometry", "states", "focus-state", "actions", "render-revisions"]
+EVIDENCE = {"source": "framework", "method": "native", "strength": "authoritative", "providerId": "p"}
+ABSENT = {"status": "absent", "reason": "not-laid-out", "evidence": EVIDENCE}
+RECIPE = {"action": "activate", "requiresFocus": False, "steps": [{"kind": "press", "key": "x"}]}
+UNKNOWN = {"status": "unknown", "reason": "provider-refresh"}
+
+
+def frame(message: object) -> bytes:
+    return encode_frame(message, 1 << 20)
+
+
+def hello(*capabilities: str, token: str = TOKEN, **more: Any) -> bytes:
+    adapter = {"name": "test", "version": "1"}
+    return frame(
+        {"type": "hello", "protocol": "termwright/3", "token": token, "adapter": adapter, "capabilities": list(capabilities or ALL), **more}
+    )
+
+
+def snapshot(revision: int, *, session: str = SESSION, visible: Any = ABSENT, **node: Any) -> dict[str, Any]:
+    geometry = {"displayed": {"status": "known", "value": True, "evidence": EVIDENCE}, "intendedRect": ABSENT, "visibleRect": visible}
+    unsupported = {"status": "unsupported", "capability": "pointer-hit-grid", "reason": "not-negotiated"}
+    return {
+        "v": 3, "sessionId": session, "revision": revision, "columns": 80, "rows": 24, "rootIds": ["root"],
+        "nodes": [{"id": "root", "role": "application", "name": "App", "geometry": geometry, **node}],
+        "coordinateSpace": {"status": "known", "value": "viewport-cells", "evidence": EVIDENCE}, "hitGrid": unsupported,
+    }  # fmt: skip
+
+
+def full(revision: int, **how: Any) -> bytes:
+    return frame({"type": "semantic-full", "snapshot": snapshot(revision, **how)})
+
+
+def payload(revision: int, token: str = TOKEN) -> str:
+    return encode_marker(token, SESSION, revision)[len(b"\x1b]8487;") :].decode()
+
+
+def sent(outputs: list[Output[str]]) -> list[dict[str, Any]]:
+    decoder = FrameDecoder(1 << 20)
+    return [json.loads(body) for output in outputs if isinstance(output, Send) for body in decoder.bodies(output.data)]
+
+
+def codes(outputs: list[Output[str]]) -> list[str]:
+    return [output.code for output in outputs if isinstance(output, Diagnostic)]
+
+
+def closed(outputs: list[Output[str]]) -> list[tuple[int, float]]:
+    return [(output.socket, output.drain) for output in outputs if isinstance(output, CloseSocket)]
+
+
+def pairs(outputs: list[Output[str]]) -> list[tuple[int, str | None]]:
+    return [(output.revision, output.screen) for output in outputs if isinstance(output, Pair)]
+
+
+def session(**limits: int) -> DriverSession[str]:
+    core = DriverSession[str](TOKEN, SESSION, limits, now=0.0, now_ms=1_000_000)
+    core.spawned(0.0)
+    return core
+
+
+def attached(*capabilities: str, **limits: int) -> DriverSession[str]:
+    core = session(**limits)
+    core.connected(1, 0.1)
+    core.received(1, hello(*capabilities), 0.2)
+    assert core.state == "attached"
+    return core
+
+
+def test_the_handshake() -> None:
+    core = session(maxNodes=9, maxFrameBytes=1 << 40)
+    assert core.connected(1, 0.1) == []
+    outputs = core.received(1, hello("tree", "logs"), 0.2)
+    (ack,) = sent(outputs)
+    assert ack == {
+        "type": "hello-ack",
+        "protocol": "termwright/3",
+        "sessionId": SESSION,
+        "limits": {**DEFAULT_LIMITS, "maxNodes": 9, "maxFrameBytes": 8388608},  # never above the absolute ceiling
+        "subscribe": "semantic",
+        "marker": {"enabled": False},
+        "logs": {"enabled": True, "maxRecordsPerSecond": RATE, "burst": BURST},
+    }
+    assert codes(outputs) == ["adapter-attached"]
+
+
+def test_an_adapter_without_logs_gets_no_budget_and_with_revisions_gets_markers() -> None:
+    core = session()
+    core.connected(1, 0.1)
+    (ack,) = sent(core.received(1, hello(), 0.2))
+    assert ack["marker"] == {"enabled": True}
+    assert "logs" not in ack
+
+
+@pytest.mark.parametrize(
+    ("said", "code"),
+    [
+        (hello(token="wrong"), "bad-token"),
+        (hello(protocol="termwright/2", extra=1), "bad-version"),
+        (hello(extra=1), "malformed"),
+        (hello("flying"), "malformed"),
+        (full(1), "malformed"),
+        (frame({"type": "revision-commit", "revision": 1}), "malformed"),
+        (b"\x00\x00\x00\x02{{", "malformed"),
+        (b"\x00\x00\x00\x00", "malformed"),
+        (b"\x00\x00\x00\x02\xff\xff", "malformed"),
+        (b"\x7f\x00\x00\x00", "limit-exceeded"),
+        (frame([[[]]])[:4] + b"[[]]]]", "malformed"),
+        ((70 * 2).to_bytes(4, "big") + b"[" * 70 + b"]" * 70, "limit-exceeded"),
+        (frame({"type": "error", "code": "internal", "message": "no"}), "malformed"),
+    ],
+)
+def test_a_refused_hello_settles_nothing(said: bytes, code: str) -> None:
+    core = session()
+    core.connected(1, 0.1)
+    outputs = core.received(1, said, 0.2)
+    (error,) = sent(outputs)
+    assert (error["type"], error["code"]) == ("error", code)
+    assert closed(outputs) == [(1, 1.0)]
+    assert core.received(1, hello(), 0.3) == []  # what a closed socket still says is ignored
+    assert core.state == "listening"
+    core.connected(2, 0.4)
+    assert sent(core.received(2, hello(), 0.5))[0]["type"] == "hello-ack"
+
+
+@pytest.mark.parametrize("tree_first", [True, False])
+def test_pairing_in_either_order_at_the_moment_of_the_marker(tree_first: bool) -> None:
+    core = attached()
+    published: list[tuple[int, str | None]] = []
+    for half in ("tree", "marker") if tree_first else ("marker", "tree"):
+        assert published == []
+        published = pairs(core.received(1, full(1), 1.0) if half == "tree" else core.marker(payload(1), lambda: "the cells", 1.1))
+    assert published == [(1, "the cells")]
+    assert isinstance(core.tree, Snapshot)
+    assert codes(core.marker(payload(1), lambda: "replayed", 2.0)) == ["revision-dropped"]
+
+
+def test_without_render_revisions_a_tree_is_published_as_it_arrives() -> None:
+    core = attached("tree")
+    assert pairs(core.received(1, full(3), 1.0)) == [(3, None)]
+
+
+def test_a_forged_marker_copies_no_screen() -> None:
+    core = attached()
+
+    def screen() -> str:
+        raise AssertionError("the screen was copied")
+
+    for forged in (payload(1, token="other"), "twm;1;AAAAAAAAAAAAAAAAAAAAAA", "", "rubbish"):
+        assert codes(core.marker(forged, screen, 1.0)) == ["marker-unverified"]
+    assert core.waiting == ((), ())
+
+
+def test_any_split_of_the_bytes_is_the_same_session() -> None:
+    stream = hello() + full(1) + frame({"type": "revision-commit", "revision": 1}) + full(2) + hello()
+    for size in (1, 3, 7, 64, len(stream)):
+        core = session()
+        core.connected(1, 0.0)
+        outputs = [output for start in range(0, len(stream), size) for output in core.received(1, stream[start : start + size], 0.1)]
+        assert [message["type"] for message in sent(outputs)] == ["hello-ack", "error"]
+        assert core.waiting == ((1, 2), ())
+        assert core.tree is not None
+        assert core.tree.revision == 2
+
+
+@pytest.mark.parametrize(
+    ("capabilities", "said", "reason"),
+    [
+        (["intended-geometry"], full(1), "tree"),
+        (["tree"], full(1, state={"disabled": True}), "states"),
+        (["tree"], full(1, extended={}), "states"),
+        (["tree", "states"], full(1, state={"focused": False}), "focus-state"),
+        (["tree"], full(1, actions=["activate"]), "actions"),
+        (["tree"], full(1, textRanges=[]), "text-ranges"),
+        (["tree", "actions"], full(1, actions=["activate"], inputRecipes=[RECIPE]), "action-recipes"),
+        (["tree"], full(1, session="another"), "session"),
+        (["tree"], frame({"type": "log", "record": {"ts": 1, "level": "info", "message": "", "seq": 0}}), "logs"),
+        (["tree"], frame({"type": "semantic-delta", "delta": {}}), "incremental-tree"),
+        (["tree"], hello("tree"), "second hello"),
+        (["tree"], frame({"type": "hello-ack"}), "type"),
+        (["tree"], full(0), "revision"),
+    ],
+)  # fmt: skip
+def test_a_violation_ends_the_channel_and_keeps_the_tree(capabilities: list[str], said: bytes, reason: str) -> None:
+    core = attached(*capabilities)
+    if "tree" in capabilities:
+        core.received(1, full(7), 0.5)
+    held = core.tree
+    outputs = core.received(1, said, 1.0)
+    (error,) = sent(outputs)
+    assert (error["type"], error["code"]) == ("error", "malformed")
+    assert reason in error["message"]
+    assert closed(outputs) == [(1, 1.0)]
+    assert codes(outputs) == ["protocol-violation"]
+    assert core.state == "detached"
+    assert core.failure is not None
+    assert core.failure.code == "protocol-violation"
+    assert core.tree is held
+
+
+def test_limits_are_the_session_s_own() -> None:
+    core = attached("tree", maxStringBytes=8)
+    outputs = core.received(1, full(1, name="123456789"), 1.0)
+    assert sent(outputs)[0]["code"] == "limit-exceeded"
+    core = attached("tree", maxFrameBytes=300)
+    assert sent(core.received(1, full(1), 1.0))[0]["code"] == "limit-exceeded"
+
+
+def test_a_broken_guarantee_is_told_when_the_revision_is_published() -> None:
+    core = attached()
+    core.received(1, full(1, visible=UNKNOWN), 1.0)
+    outputs = core.marker(payload(1), lambda: "cells", 1.1)
+    assert pairs(outputs) == []
+    assert sent(outputs)[0]["code"] == "adapter-guarantee-violation"
+
+
+def test_a_code_that_published_clients_do_not_know_is_not_sent() -> None:
+    core = attached("tree")
+    entry = {"status": "lost", "providerId": "p", "sessionId": "another", "revision": 1, "reason": "x"}
+    given = {**snapshot(1), "providerEvidence": [entry]}
+    outputs = core.received(1, frame({"type": "semantic-full", "snapshot": given}), 1.0)
+    assert sent(outputs)[0]["code"] == "malformed"
+    assert core.failure is not None
+    assert core.failure.detail.startswith("capability-provider-violation")
+
+
+def test_every_delta_is_answered_with_a_request_for_a_whole_tree() -> None:
+    core = attached("tree", "incremental-tree")
+    delta = frame({"type": "semantic-delta", "delta": {"v": 3, "sessionId": SESSION, "revision": 2, "baseRevision": 1}})
+    request = {"type": "semantic-resync-request", "sessionId": SESSION}
+    assert sent(core.received(1, delta, 1.0)) == [{**request, "expectedBaseRevision": None, "reason": "missing-base"}]
+    core.received(1, full(1), 1.1)
+    assert sent(core.received(1, delta, 1.2)) == [{**request, "expectedBaseRevision": 1, "reason": "base-mismatch"}]
+    assert core.state == "attached"
+
+
+def test_frame_begin_is_believed_only_from_a_probe_that_claims_it() -> None:
+    begin = frame({"type": "frame-begin", "revision": 1})
+    assert codes(attached().received(1, begin, 1.0)) == ["adapter-capability"]
+    core = session()
+    core.connected(1, 0.0)
+    probe = {
+        "framework": "f", "probeVersion": "1", "identityKind": "stable", "capabilities": ["frame-begin"],
+        "instrumentation": {"highestTier": "T0", "semanticClass": "A", "degradedCapabilities": []},
+    }  # fmt: skip
+    core.received(1, hello(probe=probe), 0.1)
+    core.received(1, full(1), 0.2)
+    assert core.deadline() is not None
+    assert core.received(1, begin, 0.3) == []
+    assert core.deadline() is None
+
+
+def test_logs_are_kept_in_order_within_their_budget() -> None:
+    core = attached("tree", "logs")
+
+    def log(seq: int, now: float, ts: int = 1_000_700) -> list[Output[str]]:
+        return core.received(1, frame({"type": "log", "record": {"ts": ts, "level": "info", "message": "m", "seq": seq}}), now)
+
+    (first,) = log(5, 1.0)
+    assert isinstance(first, Logged)
+    assert (first.at_ms, first.lost) == (500, 0)  # the handshake was at 0.2 s, wall clock 1_000_200
+    (gap,) = log(9, 1.0, ts=1)
+    assert isinstance(gap, Logged)
+    assert (gap.at_ms, gap.lost) == (0, 3)
+    assert codes(log(9, 1.0)) == ["protocol-violation"]
+    assert core.state == "attached"
+    taken = sum(isinstance(output, Logged) for seq in range(10, 1000) for output in log(seq, 1.0))
+    assert taken == RATE + BURST - 2
+    due = core.deadline()
+    assert due == 1.25
+    assert codes(core.tick(due)) == ["log-dropped"]
+    assert isinstance(log(1000, 2.0)[-1], Logged)
+
+
+def test_the_watchdog_reports_and_keeps() -> None:
+    core = attached()
+    core.received(1, full(1), 1.0)
+    core.output(1.5)
+    assert core.deadline() == 3.5
+    assert core.tick(3.0) == []
+    assert codes(core.tick(3.5)) == ["revision-pairing-watchdog"]
+    assert pairs(core.marker(payload(1), lambda: "late", 9.0)) == [(1, "late")]
+
+
+def test_nobody_connects() -> None:
+    core = session()
+    assert core.deadline() == 2.0
+    assert codes(core.tick(2.0)) == ["negotiation-timeout"]
+    assert core.failure is not None
+    assert core.state == "refused"
+    outputs = core.connected(1, 2.1)
+    assert sent(outputs)[0]["code"] == "internal"
+    assert closed(outputs) == [(1, 1.0)]
+
+
+def test_sockets_that_say_nothing_and_a_fifth_one() -> None:
+    core = session()
+    for socket in (1, 2, 3, 4):
+        assert core.connected(socket, 0.1) == []
+    assert closed(core.connected(5, 0.2)) == [(5, 0.0)]
+    core.tick(2.0)
+    outputs = core.tick(10.1)
+    assert [message["code"] for message in sent(outputs)] == ["internal"] * 4
+    assert core.state == "refused"
+
+
+def test_an_adapter_that_gives_up_or_goes() -> None:
+    core = attached()
+    outputs = core.received(1, frame({"type": "error", "code": "duplicate-semantic-key", "message": "two"}), 1.0)
+    assert codes(outputs) == ["duplicate-semantic-key", "adapter-disconnected"]
+    assert closed(outputs) == [(1, 0.0)]
+    core = attached()
+    core.received(1, full(1), 1.0)
+    assert codes(core.disconnected(1, 1.1)) == ["adapter-disconnected"]
+    assert core.disconnected(1, 1.2) == []
+    # The program goes on: its marker may come after the socket is gone.
+    assert pairs(core.marker(payload(1), lambda: "cells", 1.3)) == [(1, "cells")]
+    outputs = core.connected(2, 1.4)
+    assert sent(outputs)[0]["code"] == "internal"
+
+
+def test_closing() -> None:
+    core = attached()
+    outputs = core.close(1.0)
+    assert closed(outputs) == [(1, 1.0)]
+    assert isinstance(outputs[-1], CloseEndpoint)
+    assert core.close(1.1) == []
+    assert closed(core.connected(9, 1.2)) == [(9, 0.0)]
+    assert core.received(1, full(1), 1.3) == []
+    assert core.deadline() is None
