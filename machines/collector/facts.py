@@ -1,0 +1,35 @@
+"""One observation as flat facts: the only shape that gates look at and that storage writes, whoever saw it.
+
+A field that is not listed here reaches neither. There is none for contents: no text, selection, key, pointer, picture or page body.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+Provider = Literal["macos-ax", "windows-uia", "at-spi", "companion"]
+
+
+class Facts(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """Who was in front and where a person worked. Absent and null are both None. Times are milliseconds since 1970, idle time seconds."""
+
+    session: str
+    seq: int
+    observed_at_ms: int
+    pid: int
+    bundle_id: str
+    app_name: str | None = None
+    title: str | None = None
+    document: str | None = None
+    url: str | None = None
+    role: str | None = None
+    subrole: str | None = None
+    identifier: str | None = None
+    idle_seconds: float | None = None
+    secure: bool = False
+    protected: bool = False
+    reason: str | None = None
+    adapter: str
+    provider: Provider | None = None

@@ -1,0 +1,213 @@
+"""The collector process by its pipes alone: what it says where it can see nothing, which commands it takes, and how it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from triptych.adapters.display import PrivateDisplay
+from triptych.engine.activity import collect_command
+from triptych.generated.collector.models import Hello
+from triptych.machines.collector.messages import COLLECTOR_MESSAGES
+
+POLICY = {"mode": "include-only", "allowedBundleIds": [], "blockedBundleIds": [], "protectedBundleIds": [], "protectedPathPatterns": []}
+
+
+class Collector:
+    """A running collector. Every line that it writes is checked against the protocol."""
+
+    def __init__(self, env: dict[str, str], *arguments: str) -> None:
+        self.started = time.monotonic()
+        command = [*collect_command(), *arguments]
+        self.process = subprocess.Popen(command, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.rest = b""
+        self.lines: list[dict[str, Any]] = []
+
+    def send(self, data: str | bytes) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(data if isinstance(data, bytes) else data.encode() + b"\n")
+        self.process.stdin.flush()
+
+    def configure(self, revision: int) -> None:
+        self.send(json.dumps({"v": 1, "type": "configure", "revision": revision, "policy": POLICY}))
+
+    def next(self, seconds: float = 8.0) -> dict[str, Any]:
+        assert self.process.stdout is not None
+        deadline = time.monotonic() + seconds
+        while b"\n" not in self.rest:
+            ready, _, _ = select.select([self.process.stdout], [], [], max(0.0, deadline - time.monotonic()))
+            chunk = os.read(self.process.stdout.fileno(), 65536) if ready else b""
+            assert chunk, f"nothing more after {self.lines}"
+            self.rest += chunk
+        line, self.rest = self.rest.split(b"\n", 1)
+        COLLECTOR_MESSAGES.read(line)
+        self.lines.append(json.loads(line))
+        return self.lines[-1]
+
+    def wait_for(self, kind: str, **fields: object) -> dict[str, Any]:
+        while True:
+            line = self.next()
+            if line["type"] == kind and all(line.get(name) == value for name, value in fields.items()):
+                return line
+
+    def end(self) -> int:
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        return self.process.wait(5)
+
+
+@contextmanager
+def collector(env: dict[str, str], *arguments: str) -> Iterator[Collector]:
+    running = Collector(env, *arguments)
+    try:
+        yield running
+    finally:
+        running.process.kill()
+        running.process.wait()
+        for pipe in (running.process.stdin, running.process.stdout, running.process.stderr):
+            assert pipe is not None
+            pipe.close()
+
+
+@pytest.fixture
+def nowhere(tmp_path: Path) -> dict[str, str]:
+    """An environment without a display and with a session bus that is not there."""
+    return {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "DBUS_SESSION_BUS_ADDRESS": f"unix:path={tmp_path}/no-bus"}
+
+
+def test_without_a_bus_it_says_so_and_still_takes_commands(nowhere: dict[str, str]) -> None:
+    with collector(nowhere) as running:
+        hello = running.next()
+        assert isinstance(COLLECTOR_MESSAGES.read(json.dumps(hello).encode()), Hello)
+        assert (hello["type"], hello["platform"], hello["collectorSession"][:6]) == ("hello", "linux", "linux-")
+        state = running.next()
+        assert (state["state"], state["accessibilityTrusted"]) == ("permission-required", False)
+        assert state["reason"].startswith("no session bus")
+        assert running.next()["code"] == "at-spi-unavailable"
+        running.configure(3)
+        assert running.next() == {"v": 1, "type": "configured", "revision": 3}
+        assert running.next()["code"] == "no-allowed-applications"
+        running.send('{"type":"pause"}')
+        assert running.next() == {"v": 1, "type": "state", "state": "paused", "accessibilityTrusted": False}
+        running.configure(3)
+        assert running.wait_for("configured")["revision"] == 3
+        running.send('{"type":"resume"}')
+        assert running.wait_for("state")["state"] == "permission-required"
+        running.send('{"type":"shutdown"}')
+        assert running.process.wait(5) == 0
+
+
+def test_a_bus_that_accepts_and_stays_silent_is_reported_within_a_second(tmp_path: Path, nowhere: dict[str, str]) -> None:
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(tmp_path / "silent"))
+        listener.listen()
+        with collector({**nowhere, "DBUS_SESSION_BUS_ADDRESS": f"unix:path={tmp_path}/silent"}) as running:
+            listener.settimeout(10)
+            caller, _ = listener.accept()
+            asked = time.monotonic()
+            with caller:
+                running.next()
+                state = running.next()
+            assert (state["state"], state["reason"]) == ("permission-required", "the accessibility bus does not answer")
+            assert time.monotonic() - asked < 1.5  # a second of its own, and what a busy machine adds
+            assert running.end() == 0
+
+
+def test_the_end_of_input_is_a_shutdown_without_a_farewell(nowhere: dict[str, str]) -> None:
+    with collector(nowhere) as running:
+        running.wait_for("diagnostic")
+        assert running.end() == 0
+        assert running.process.stdout is not None and running.process.stderr is not None
+        assert (running.process.stdout.read(), running.process.stderr.read()) == (b"", b"")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_it_cleanly(nowhere: dict[str, str], number: signal.Signals) -> None:
+    with collector(nowhere) as running:
+        running.wait_for("diagnostic")
+        running.process.send_signal(number)
+        assert running.process.wait(5) == 0
+        assert running.process.stderr is not None and running.process.stderr.read() == b""
+
+
+def test_a_host_that_stops_reading_does_not_keep_it_alive(nowhere: dict[str, str]) -> None:
+    with collector(nowhere) as running:
+        running.wait_for("diagnostic")
+        configure = json.dumps({"type": "configure", "revision": 1, "policy": POLICY}).encode() + b"\n"
+        # More answers than a pipe holds: writing them blocks, and the command after them has to be taken all the same.
+        flood = threading.Thread(target=running.send, args=(configure * 5000 + b'{"type":"shutdown"}\n',))
+        flood.start()
+        try:
+            assert running.process.wait(10) == 0
+        finally:
+            running.process.kill()
+            flood.join()
+
+
+def test_commands_arrive_whole_however_they_are_cut_and_junk_is_ignored(nowhere: dict[str, str]) -> None:
+    with collector(nowhere) as running:
+        running.wait_for("diagnostic")
+        whole = json.dumps({"type": "configure", "revision": 7, "policy": POLICY}).encode()
+        running.send(whole[:20])
+        running.send(
+            whole[20:] + b'\r\n\r\nnot json\n{"type":"nonsense"}\n' + b"x" * 70_000 + b"\n\xff\xfe\n" + whole.replace(b"7", b"8") + b"\n"
+        )
+        assert running.wait_for("configured")["revision"] == 7
+        assert running.wait_for("configured")["revision"] == 8
+        assert running.end() == 0
+
+
+def test_an_adapter_table_that_is_none_is_one_clear_line(tmp_path: Path, nowhere: dict[str, str]) -> None:
+    table = tmp_path / "adapters.json"
+    table.write_text('{"adapters": [{"id": "form"}]}')
+    ended = subprocess.run([*collect_command(), "--adapter-table", str(table)], env=nowhere, input=b"", capture_output=True, check=False)
+    assert (ended.returncode, ended.stdout) == (1, b"")
+    assert ended.stderr.startswith(b"triptych: [adapter-table] adapters.0.")
+    assert ended.stderr.count(b"\n") == 1
+
+
+@pytest.mark.display
+@pytest.mark.slow
+def test_it_turns_accessibility_on_only_when_told_to_and_notices_when_it_is_on(private_display: PrivateDisplay) -> None:
+    read = "import asyncio, sys; from dbus_fast.aio import MessageBus; from dbus_fast import Message\n" + IS_ENABLED
+
+    def is_enabled() -> bool:
+        found = subprocess.run([sys.executable, "-c", read], env=private_display.env, capture_output=True, text=True, check=True)
+        return found.stdout.strip() == "True"
+
+    with collector(private_display.env) as running:
+        state = running.wait_for("state")
+        assert (state["state"], state["accessibilityTrusted"]) == ("permission-required", False)
+        assert "accessibility is off" in state["reason"]
+        assert not is_enabled()
+        with collector(private_display.env, "--enable-accessibility") as other:
+            assert other.wait_for("state") == {"v": 1, "type": "state", "state": "running", "accessibilityTrusted": True}
+            assert other.end() == 0
+        assert is_enabled()
+        # Nothing tells the first one: its heartbeat finds out.
+        assert running.wait_for("state") == {"v": 1, "type": "state", "state": "running", "accessibilityTrusted": True}
+        assert running.end() == 0
+
+
+IS_ENABLED = """
+async def main():
+    bus = await MessageBus().connect()
+    body = ["org.a11y.Status", "IsEnabled"]
+    reply = await bus.call(Message("org.a11y.Bus", "/org/a11y/bus", "org.freedesktop.DBus.Properties", "Get", signature="ss", body=body))
+    print(reply.body[0].value)
+    bus.disconnect()
+asyncio.run(main())
+"""

@@ -1,0 +1,198 @@
+"""The choke point: every gate with its reason, and the order in which they stand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import msgspec
+import pytest
+
+from triptych.machines.collector.adapter_table import BUILT_IN
+from triptych.machines.collector.facts import Facts
+from triptych.machines.collector.gates import DAY_MS, Admitted, Refused, Rulebook, admit
+from triptych.machines.collector.policy import CONSENT_PREFIX, PROTECTED_BUNDLES, Policy, Rule, allow_app
+from triptych.machines.collector.resources import Resource
+
+NOW = 1_791_000_000_000
+EDITOR = "code.desktop"
+TERMINAL = "org.gnome.Terminal.desktop"
+
+
+def facts(**changes: object) -> Facts:
+    plain = Facts(
+        session="linux-1", seq=1, observed_at_ms=NOW, pid=42, bundle_id=EDITOR, title="A page of notes", adapter="vscode", provider="at-spi"
+    )
+    return msgspec.structs.replace(plain, **changes)
+
+
+def rulebook(*more: Rule, allowed: tuple[str, ...] = tuple(BUILT_IN)) -> Rulebook:
+    return Rulebook(Policy().replaced((*map(allow_app, allowed), *more)))
+
+
+def reason(seen: Facts, rules: Rulebook | None = None, **more: str) -> str:
+    verdict = admit(seen, rules or rulebook(), NOW, **more)
+    return verdict.reason if isinstance(verdict, Refused) else ""
+
+
+def consent(kind: str, rest: str) -> Rule:
+    pattern = f"{CONSENT_PREFIX}{kind}/{rest}"
+    return Rule(pattern, "resource", "allow", "exact", pattern)
+
+
+def test_admits_what_every_gate_lets_pass() -> None:
+    verdict = admit(facts(document="/home/me/notes/page.md", role="text"), rulebook(), NOW)
+    assert isinstance(verdict, Admitted)
+    assert verdict.title == "A page of notes"
+    assert verdict.resource == Resource("file", "file:///home/me/notes/page.md", "page.md", "/home/me/notes/page.md")
+    assert verdict.adapter.id == "vscode"
+    assert (verdict.policy_revision, verdict.expires_at_ms) == (2, NOW + DAY_MS)
+
+
+def test_a_new_policy_allows_nothing() -> None:
+    assert reason(facts(), Rulebook()) == "policy"
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"protected": True, "reason": "protected-app"}, "protected-app"),
+        ({"protected": True, "secure": True, "reason": "protected-app"}, "protected-app"),
+        ({"protected": True, "reason": "protected-metadata"}, "protected-metadata"),
+        ({"protected": True}, "secure-field"),
+        ({"protected": True, "reason": "anything"}, "secure-field"),
+        ({"secure": True, "reason": "secure-field"}, "secure-field"),
+        ({"secure": True, "reason": "unreadable-focused-element"}, "secure-field"),
+        ({"secure": True, "reason": "focused-element-unqueryable"}, "secure-field"),
+        ({"bundle_id": "org.keepassxc.KeePassXC.desktop"}, "protected-app"),
+        ({"bundle_id": "BITWARDEN.exe"}, "protected-app"),
+        ({"document": "/repo/.env"}, "protected-metadata"),
+        ({"url": "https://example.org/credentials"}, "protected-metadata"),
+        ({"identifier": "%zz"}, "protected-metadata"),
+        ({"title": "/home/me/.ssh/id_rsa"}, "protected-metadata"),
+        ({"bundle_id": "org.example.Unknown.desktop"}, "not-an-adapter"),
+        ({"bundle_id": "Code.desktop"}, "not-an-adapter"),
+        ({"title": "provider.ts"}, "unlocatable-name"),
+        ({"url": "https://example.org/page"}, "browser-unpaired"),
+        ({"document": "http://example.org/page"}, "browser-unpaired"),
+        ({"document": "file://elsewhere/page"}, "bad-resource"),
+        ({"observed_at_ms": NOW + 5_001}, "future-timestamp"),
+        ({"observed_at_ms": NOW - DAY_MS}, "expired"),
+        ({"observed_at_ms": 0}, "expired"),
+    ],
+)
+def test_reason(changes: dict[str, object], expected: str) -> None:
+    assert reason(facts(**changes)) == expected
+
+
+@pytest.mark.parametrize("bundle_id", sorted(PROTECTED_BUNDLES))
+def test_a_protected_application_stays_so_under_a_policy_that_allows_it(bundle_id: str) -> None:
+    assert reason(facts(bundle_id=bundle_id), rulebook(allowed=(bundle_id,))) == "protected-app"
+
+
+def test_a_file_url_with_a_secret_behind_an_escape_is_refused() -> None:
+    assert reason(facts(document="file:///home/me/%2Essh/config")) == "protected-metadata"
+
+
+def test_edges_of_time_pass() -> None:
+    assert reason(facts(observed_at_ms=NOW + 5_000)) == ""
+    assert reason(facts(observed_at_ms=NOW - DAY_MS + 1)) == ""
+
+
+def test_each_gate_stands_before_the_next() -> None:
+    """One observation that every gate would refuse; taking the first reason away shows the second, and so on."""
+    seen = facts(
+        protected=True,
+        reason="protected-app",
+        secure=True,
+        bundle_id="org.keepassxc.KeePassXC.desktop",
+        identifier="%zz",
+        title="provider.ts",
+        url="https://example.org/page",
+        observed_at_ms=0,
+    )
+    nothing = Rulebook()
+    steps: list[tuple[dict[str, object], str]] = [
+        ({}, "protected-app"),
+        ({"protected": False, "reason": None}, "secure-field"),
+        ({"secure": False}, "protected-app"),
+        ({"bundle_id": "org.example.Unknown.desktop"}, "protected-metadata"),
+        ({"identifier": None}, "not-an-adapter"),
+        ({"bundle_id": EDITOR}, "browser-unpaired"),
+        ({"url": None}, "unlocatable-name"),
+        ({"title": "A page"}, "policy"),
+    ]
+    for changes, expected in steps:
+        seen = msgspec.structs.replace(seen, **changes)
+        assert reason(seen, nothing) == expected
+    assert reason(seen) == "expired"
+
+
+class TestPolicyGate:
+    def test_an_application_that_no_rule_names_is_refused(self) -> None:
+        assert reason(facts(), rulebook(allowed=("org.gnome.Nautilus.desktop",))) == "policy"
+
+    @pytest.mark.parametrize("action", ["deny", "protect"])
+    def test_a_rule_that_does_not_allow_wins_over_one_that_does(self, action: str) -> None:
+        rule = Rule("mine", "app", action, "glob", "code*")  # type: ignore[arg-type]  # one of the two literals
+        assert reason(facts(), rulebook(rule)) == "policy"
+
+    def test_exclude_mode_fails_closed(self) -> None:
+        rules = rulebook()
+        assert reason(facts(), replace(rules, policy=replace(rules.policy, mode="exclude"))) == "policy"
+
+    def test_case_of_an_application_is_forgiven_on_windows_only(self) -> None:
+        allowed = rulebook(allowed=("CODE.EXE",))
+        assert reason(facts(bundle_id="Code.exe", provider="windows-uia"), allowed) == ""
+        assert reason(facts(bundle_id="Code.exe", provider="at-spi"), allowed) == "policy"
+
+    def test_a_resource_rule_speaks_about_the_canonical_address_and_the_path(self) -> None:
+        by_path = Rule("mine", "resource", "deny", "prefix", "/home/me/private/")
+        by_address = Rule("mine", "resource", "deny", "glob", "file:///home/me/private/*")
+        for rule in (by_path, by_address):
+            assert reason(facts(document="file:///home/me/private/diary.md"), rulebook(rule)) != ""
+            assert reason(facts(document="/home/me/private/diary.md"), rulebook(rule)) != ""
+            assert reason(facts(document="/home/me/public/diary.md"), rulebook(rule)) == ""
+
+
+class TestConsent:
+    def test_an_editor_seen_natively_passes_without_a_mode_and_never_with_one(self) -> None:
+        for mode in ("mode/selected", "mode/none"):
+            assert reason(facts(), rulebook(consent("editor-workspace", mode))) == "policy"
+        assert reason(facts(bundle_id=TERMINAL), rulebook(consent("editor-workspace", "mode/none"))) == ""
+
+    def test_a_companion_passes_for_a_workspace_that_was_agreed_to(self) -> None:
+        seen = facts(provider="companion", document="/work/app/main.py")
+        selected = rulebook(consent("editor-workspace", "mode/selected"), consent("editor-workspace", "allow//work/app"))
+        assert reason(seen, selected, vouched_root="/work/app") == ""
+        assert reason(seen, selected, vouched_root="/work/other") == "policy"
+
+    def test_a_vouched_root_that_is_protected_is_refused(self) -> None:
+        seen = facts(provider="companion", document="/work/app/main.py")
+        assert reason(seen, vouched_root="/work/secrets") == "protected-metadata"
+
+    def test_a_site_needs_consent_once_a_mode_is_set(self) -> None:
+        page = facts(provider="companion", bundle_id="companion.browser", url="https://example.org/a?b#c")
+        assert reason(page) == ""
+        selected = consent("browser-origin", "mode/selected")
+        assert reason(page, rulebook(selected)) == "policy"
+        assert reason(page, rulebook(selected, consent("browser-origin", "allow/https://example.org/"))) == ""
+
+
+class TestWhatIsStored:
+    def test_a_terminal_keeps_its_folder_and_loses_its_title(self) -> None:
+        verdict = admit(facts(bundle_id=TERMINAL, title="me@host: /repo", document="/repo"), rulebook(), NOW)
+        assert isinstance(verdict, Admitted)
+        assert verdict.title is None
+        assert verdict.resource == Resource("directory", "file:///repo", "repo", "/repo")
+
+    def test_a_page_loses_query_fragment_password_and_title(self) -> None:
+        page = facts(
+            provider="companion", bundle_id="companion.browser", title="My mail", url="https://me:pw@Example.org:8443/a/b?token=1#x"
+        )
+        verdict = admit(page, rulebook(), NOW)
+        assert isinstance(verdict, Admitted)
+        assert verdict.title is None
+        assert verdict.resource == Resource("url", "https://example.org:8443/a/b", "example.org:8443/a/b")
+
+    def test_a_refusal_holds_no_text(self) -> None:
+        assert admit(facts(title="/home/me/.ssh/id_rsa"), rulebook(), NOW) == Refused("protected-metadata")

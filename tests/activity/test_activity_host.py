@@ -1,0 +1,323 @@
+"""The host with a collector that follows a script: what it believes, what it stops, what it starts again, and what it stores."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from activity_kit import every_byte, scripted
+from triptych.engine import activity
+from triptych.engine.activity import Recording
+from triptych.errors import Unavailable, WaitTimeout
+
+EDITOR = "code.desktop"
+HELLO = {
+    "v": 1,
+    "type": "hello",
+    "collectorSession": "script-1",
+    "collectorVersion": "9.9",
+    "platform": "linux",
+    "arch": "x64",
+    "capabilities": [],
+}
+RUNNING = {"v": 1, "type": "state", "state": "running", "accessibilityTrusted": True}
+STARTED = [("say", HELLO), ("say", RUNNING), ("await", "configure"), ("ack",)]
+Step = tuple[object, ...]
+
+
+def observation(seq: int, title: str | None = "A page", **changes: Any) -> dict[str, Any]:
+    return {
+        "v": 1,
+        "type": "observation",
+        "collectorSession": "script-1",
+        "seq": seq,
+        "observedAtMs": time.time_ns() // 1_000_000,
+        "app": {"pid": 7, "bundleId": EDITOR, "name": "Code"},
+        "window": {"title": title},
+        "privacy": {"secure": False, "protected": False},
+        "source": {"adapter": "vscode"},
+        **changes,
+    }
+
+
+def run(folder: Path, script: list[Step], check: Callable[[Recording], Awaitable[None]], *more: list[Step], **options: Any) -> None:
+    """Record with the scripted collector and let `check` look at it."""
+
+    async def main() -> None:
+        options.setdefault("allow", [EDITOR])
+        async with activity.record(folder / "history", command=scripted(folder, script, *more), **options) as recording:
+            await check(recording)
+
+    asyncio.run(main())
+
+
+def test_an_observation_is_stored_under_the_policy_it_was_judged_by(tmp_path: Path) -> None:
+    async def check(recording: Recording) -> None:
+        seen = await recording.wait_for_observation()
+        assert (seen.session, seen.seq, seen.pid, seen.bundle_id, seen.app_name) == ("script-1", 1, 7, EDITOR, "Code")
+        assert (seen.title, seen.surface_kind, seen.adapter, seen.provider) == ("A page", "editor", "vscode", "at-spi")
+        assert (seen.policy_revision, seen.expires_at_ms) == (2, seen.observed_at_ms + 86_400_000)
+        assert recording.health.collector is not None and recording.health.collector.version == "9.9"
+
+    run(tmp_path, [*STARTED, ("say", observation(1))], check)
+
+
+def test_the_example_of_the_protocol_is_stored_and_its_workspace_is_nowhere(tmp_path: Path) -> None:
+    example = {
+        "v": 1,
+        "type": "observation",
+        "collectorSession": "script-1",
+        "seq": 7,
+        "observedAtMs": time.time_ns() // 1_000_000,
+        "app": {"pid": 1, "bundleId": "com.microsoft.VSCode", "name": "Code"},
+        "window": {"title": "provider.ts", "document": "file:///Users/you/src/provider.ts", "url": None},
+        "element": {"role": "AXTextArea", "subrole": None, "identifier": None},
+        "activity": {"idleSeconds": 0},
+        "privacy": {"secure": False, "protected": False},
+        "workspace": {"root": "/Users/you/Projects/demo"},
+        "source": {"adapter": "vscode"},
+    }
+
+    async def check(recording: Recording) -> None:
+        seen = await recording.wait_for_observation(title="provider.ts")
+        assert seen.resource == ("file", "file:///Users/you/src/provider.ts", "provider.ts")
+        assert (seen.role, seen.provider, seen.idle_seconds) == ("AXTextArea", "macos-ax", 0.0)
+        assert recording.health.unknown_fields.total == 0
+
+    run(tmp_path, [("say", {**HELLO, "platform": "darwin"}), *STARTED[1:], ("say", example)], check, allow=["com.microsoft.VSCode"])
+    assert b"Projects/demo" not in every_byte(tmp_path / "history")
+    assert b"/Users/you/src" in every_byte(tmp_path / "history")
+
+
+def test_what_comes_before_the_acknowledgement_waits_for_it(tmp_path: Path) -> None:
+    async def check(recording: Recording) -> None:
+        assert (await recording.wait_for_observation()).title == "Early"
+
+    run(tmp_path, [("say", HELLO), ("say", RUNNING), ("await", "configure"), ("say", observation(1, "Early")), ("ack",)], check)
+
+
+def test_refusals_repeats_and_unknown_fields_are_counted_where_health_is_shown(tmp_path: Path) -> None:
+    first = observation(1)
+    lines = [
+        first,
+        first,
+        observation(2, privacy={"secure": True, "protected": False, "reason": "secure-field"}),
+        observation(3, privacy={"secure": False, "protected": True, "reason": "protected-app"}),
+        observation(4, privacy={"secure": False, "protected": True, "reason": "protected-metadata"}),
+        observation(5, app={"pid": 1, "bundleId": "org.example.Other.desktop"}),
+        observation(6, app={"pid": 1, "bundleId": "org.gnome.Terminal.desktop"}),
+        observation(7, **{"x-mood": "calm"}),
+    ]
+
+    async def check(recording: Recording) -> None:
+        await recording.wait_for_observation(after_id=(await recording.wait_for_observation()).id)
+        health = recording.health
+        assert health.refusals.by_reason == {
+            "duplicate": 1,
+            "secure-field": 1,
+            "protected-app": 1,
+            "protected-metadata": 1,
+            "not-an-adapter": 1,
+            "policy": 1,
+        }
+        assert health.refusals.total == 6
+        assert (health.unknown_fields.by_name, health.unknown_fields.policy) == ({"x-mood": 1}, "extension")
+
+    run(tmp_path, [*STARTED, *(("say", line) for line in lines)], check)
+
+
+def test_a_repeat_over_a_restart_of_the_collector_is_stored_once(tmp_path: Path) -> None:
+    async def check(recording: Recording) -> None:
+        await recording.wait_for_refusal("duplicate")
+        assert len(recording.observations()) == 1
+
+    again = observation(1)
+    run(tmp_path, [*STARTED, ("say", again), ("exit", 3)], check, [*STARTED, ("say", again)])
+
+
+@pytest.mark.parametrize(
+    ("bad", "line"),
+    [
+        ("not json", ("raw", "not json")),
+        ("a line over the bound", ("raw", "x" * 65_537)),
+        ("an unknown field", ("say", observation(1, mood="calm"))),
+        ("another session", ("say", observation(1, collectorSession="script-2"))),
+        ("a provider that does not fit", ("say", observation(1, source={"adapter": "vscode", "provider": "macos-ax"}))),
+        ("a second hello", ("say", HELLO)),
+        ("an acknowledgement that nobody asked for", ("ack",)),
+    ],
+)
+def test_a_collector_that_breaks_the_protocol_is_stopped_for_good(tmp_path: Path, bad: str, line: Step) -> None:
+    async def check(recording: Recording) -> None:
+        await recording.wait_for_capture("degraded", reason="protocol-error")
+        assert [row.title for row in recording.observations()] == ["Before"], bad
+
+    run(tmp_path, [*STARTED, ("say", observation(0, "Before")), line, ("say", observation(9, "After"))], check)
+    assert (tmp_path / "runs").read_text() == "x"
+    assert b"After" not in every_byte(tmp_path / "history")
+
+
+def test_an_acknowledgement_of_another_revision_stops_it(tmp_path: Path) -> None:
+    async def check(recording: Recording) -> None:
+        await recording.wait_for_capture("degraded", reason="protocol-error")
+        assert recording.observations() == []
+
+    run(tmp_path, [*STARTED[:-1], ("say", observation(1)), ("ack", 1), ("say", observation(2))], check)
+
+
+def test_a_fatal_shows_its_code_and_stops_it(tmp_path: Path) -> None:
+    async def check(recording: Recording) -> None:
+        await recording.wait_for_capture("degraded", reason="no-display")
+
+    run(tmp_path, [*STARTED, ("say", {"v": 1, "type": "fatal", "code": "no-display", "message": "There is no display."})], check)
+
+
+@pytest.mark.slow
+def test_what_does_not_come_within_five_seconds_ends_the_capture_under_its_name(tmp_path: Path) -> None:
+    async def ends(name: str, script: list[Step], reason: str) -> list[activity.StoredObservation]:
+        folder = tmp_path / name
+        folder.mkdir()
+        async with activity.record(folder / "history", allow=[EDITOR], command=scripted(folder, script)) as recording:
+            if name == "pause":
+                await recording.wait_for_capture("running")
+                with pytest.raises(Unavailable):
+                    await recording.pause()
+            await recording.wait_for_capture("degraded", reason=reason)
+            return recording.observations()
+
+    async def main() -> None:
+        seen = ("say", observation(1))
+        rows = await asyncio.gather(
+            ends("silent", [], "hello-timeout"),
+            ends("spoke", [("raw", "")], "collector-spoke-without-hello"),
+            ends("configure", [*STARTED[:-1], seen], "configure-ack-timeout"),
+            ends("pause", STARTED, "paused-ack-timeout"),
+        )
+        assert rows == [[], [], [], []]
+
+    asyncio.run(main())
+    assert b"A page" not in every_byte(tmp_path / "configure" / "history")
+
+
+def test_a_crash_is_answered_with_a_restart_after_a_second(tmp_path: Path) -> None:
+    async def check(recording: Recording) -> None:
+        await recording.wait_for_capture("degraded", reason="collector-exited")
+        crashed = time.monotonic()
+        await recording.wait_for_observation(title="After the crash")
+        assert 0.9 < time.monotonic() - crashed < 5
+
+    second = [
+        ("say", {**HELLO, "collectorSession": "script-2"}),
+        *STARTED[1:],
+        ("say", observation(1, "After the crash", collectorSession="script-2")),
+    ]
+    run(tmp_path, [*STARTED, ("exit", 3)], check, second)
+    assert (tmp_path / "runs").read_text() == "xx"
+
+
+def test_a_program_that_is_not_there_is_named(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with activity.record(tmp_path / "history", command=[str(tmp_path / "nothing")]) as recording:
+            await recording.wait_for_capture("degraded", reason="collector-spawn-failed")
+
+    asyncio.run(main())
+
+
+def test_pause_holds_from_the_moment_it_is_asked_for(tmp_path: Path) -> None:
+    paused = {**RUNNING, "state": "paused"}
+    late = [
+        *STARTED,
+        ("await", "pause"),
+        ("say", observation(1, "Too late")),
+        ("say", paused),
+        ("await", "resume"),
+        ("say", RUNNING),
+        ("say", observation(2, "Again")),
+    ]
+
+    async def check(recording: Recording) -> None:
+        await recording.wait_for_capture("running")
+        await recording.pause()
+        assert recording.health.capture == "paused"
+        assert recording.health.refusals.by_reason == {"capture-paused": 1}
+        await recording.resume()
+        assert (await recording.wait_for_observation()).title == "Again"
+
+    run(tmp_path, late, check)
+
+
+def test_nothing_is_left_running_and_what_it_wrote_to_stderr_is_kept_within_bounds(tmp_path: Path) -> None:
+    program = (
+        "import os, subprocess, sys, time; child = subprocess.Popen(['sleep', '60'])\n"
+        "sys.stderr.write(f'{os.getpid()} {child.pid} ' + 'x' * 50000); sys.stderr.flush(); print('ready', flush=True); time.sleep(60)\n"
+    )
+
+    async def main() -> bytes:
+        async with activity.record(tmp_path / "history", command=[sys.executable, "-c", program]) as recording:
+            await recording.wait_for_capture("degraded", reason="protocol-error")
+        return recording.collector_stderr
+
+    said = asyncio.run(main())
+    assert len(said) == 32_768
+    for pid in map(int, said.split()[:2]):
+        assert not Path(f"/proc/{pid}").exists() or Path(f"/proc/{pid}/stat").read_text().split()[2] == "Z"
+
+
+def test_what_was_committed_survives_a_kill_and_is_not_stored_twice(tmp_path: Path) -> None:
+    lines = [observation(number, f"Page {number}") for number in range(1, 51)]
+    command = scripted(tmp_path, [*STARTED, *(("say", line) for line in lines)])
+    program = (
+        "import asyncio, json, sys; from pathlib import Path; from triptych.engine import activity\n"
+        "async def main():\n"
+        "    async with activity.record(Path(sys.argv[1]), allow=['code.desktop'], command=json.loads(sys.argv[2])) as recording:\n"
+        "        await recording.wait_for_observation(title='Page 50'); print('stored', flush=True); await asyncio.sleep(60)\n"
+        "asyncio.run(main())\n"
+    )
+    arguments = [sys.executable, "-c", program, str(tmp_path / "history"), json.dumps(command)]
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, start_new_session=True) as host:
+        try:
+            assert host.stdout is not None and host.stdout.readline() == b"stored\n"
+        finally:
+            os.kill(host.pid, signal.SIGKILL)
+    assert [row.title for row in activity.observations(tmp_path / "history")] == [f"Page {number}" for number in range(1, 51)]
+
+    async def check(recording: Recording) -> None:
+        await recording.wait_for_refusal("duplicate", times=50)
+        assert len(recording.observations()) == 50
+
+    run(tmp_path, [*STARTED, *(("say", line) for line in lines)], check)
+
+
+def test_a_link_is_judged_by_where_it_leads(tmp_path: Path) -> None:
+    hidden = tmp_path / ".ssh"
+    hidden.mkdir()
+    (hidden / "config").write_text("")
+    plain = tmp_path / "plain.txt"
+    plain.symlink_to(hidden / "config")
+
+    async def check(recording: Recording) -> None:
+        await recording.wait_for_refusal("protected-metadata")
+        assert recording.observations() == []
+
+    run(tmp_path, [*STARTED, ("say", observation(1, window={"title": "x", "document": str(plain)}))], check)
+
+
+def test_a_timeout_says_what_was_seen(tmp_path: Path) -> None:
+    async def check(recording: Recording) -> None:
+        await recording.wait_for_refusal("not-an-adapter")
+        with pytest.raises(WaitTimeout) as caught:
+            await recording.wait_for_observation(title="Wanted", timeout=0.05)
+        assert caught.value.waited_for == "an observation (title 'Wanted')"
+        assert caught.value.seen == "capture running; refused: not-an-adapter 1; nothing was stored"
+
+    run(tmp_path, [*STARTED, ("say", observation(1, app={"pid": 1, "bundleId": "org.example.Other.desktop"}))], check)
