@@ -1,0 +1,305 @@
+"""Carries out what the engine core decides: sources, input, files, timers; and reports back. Used by the serve loop and by the Python API.
+
+All of it runs on one event loop. What may block runs on threads: a display server on those of its source, a disk on one of the
+host, a look at the machine on one of its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+from ...errors import LocalProtocolError, ProtocolError, RemoteProtocolError, TriptychError, Unavailable
+from ...machines.desklink import effects as do
+from ...machines.desklink.engine import Engine
+from ...machines.desklink.geometry import Box, Size
+from ...machines.desklink.lines import TooLong
+from ...machines.desklink.requests import Request
+from ...machines.desklink.session import RevokeCode
+from ...machines.desklink.session import Transport as Word
+from ..log import get_logger
+from .private_file import write_private
+from .probe import look_at_machine
+from .source import X11Source
+from .transport import NoTransport, Reports, Transport
+from .worker import Worker
+
+log = get_logger()
+
+LINGER_SECONDS = 0.5
+"""How long the last tasks may take after everything is closed."""
+
+
+class Host:
+    """One engine with its hands. Make it on a running event loop, and wait for `finished` after `shutdown`.
+
+    `on_message` gets every response and event as a plain value, in order; `on_pixels` the pixels of a frame request that keeps them,
+    by its id and before its response. `failure` is what broke the engine itself, if anything did.
+    """
+
+    def __init__(
+        self,
+        on_message: Callable[[dict[str, Any]], None],
+        on_pixels: Callable[[int, bytes], None] | None = None,
+        transport: Callable[[Reports], Transport] = NoTransport,
+        *,
+        greeted: bool = False,
+    ) -> None:
+        self.finished = asyncio.Event()
+        self.failure: BaseException | None = None
+        self._engine = Engine(new_session_id=lambda: secrets.token_hex(16), greeted=greeted)
+        self._on_message = on_message
+        self._on_pixels = on_pixels
+        self._transport = transport(self)
+        self._loop = asyncio.get_running_loop()
+        self._files = Worker("desklink-files")
+        self._copies: dict[int, bytes] = {}
+        self._sources: dict[str, X11Source] = {}
+        self._callers: dict[int, asyncio.Future[dict[str, Any]]] = {}
+        self._calls = count(1)
+        self._signals: asyncio.Queue[do.Signal] = asyncio.Queue()
+        self._timer: asyncio.TimerHandle | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._signalling = self._spawn(self._signal())
+
+    def line(self, line: bytes | TooLong) -> None:
+        """Take one line of the consumer."""
+        self._run(self._engine.line(line, self._loop.time()))
+
+    def request(self, request: Request) -> None:
+        """Take one request of a caller in this process."""
+        self._run(self._engine.request(request, self._loop.time()))
+
+    def control(self, session_id: str, text: bytes) -> asyncio.Future[dict[str, Any]]:
+        """Take one control message of a caller in this process; the future has the answer: `ack`, `rejected` or `clipboard`."""
+        to = next(self._calls)
+        answer = self._callers[to] = self._loop.create_future()
+        self._run(self._engine.control(session_id, text, to))
+        return answer
+
+    def shutdown(self) -> None:
+        """End the engine; `finished` is set when everything is closed. Safe to call twice."""
+        self._run(self._engine.shutdown(self._loop.time()))
+
+    def _run(self, effects: list[do.Effect]) -> None:
+        for effect in effects:
+            self._do(effect)
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if (deadline := self._engine.deadline()) is not None:
+            self._timer = self._loop.call_at(deadline, self._tick)
+
+    def _tick(self) -> None:
+        self._timer = None
+        self._run(self._engine.tick(self._loop.time()))
+
+    def _do(self, effect: do.Effect) -> None:
+        match effect:
+            case do.Emit(message):
+                self._on_message(message)
+            case do.SendControl(session_id, message, to):
+                self._answer(session_id, message, to)
+            case do.JudgeInput(session_id, text, to):
+                self._spawn(self._judge(session_id, self._sources[session_id].judge(text, local=to is not None), to))
+            case do.LiftInput(session_id):
+                self._spawn(_ignoring_loss(self._sources[session_id].lift()))
+            case do.ReadFrame():
+                self._read(effect)
+            case do.WriteFrame():
+                self._spawn(self._write(effect))
+            case do.DropFrame(token):
+                self._copies.pop(token, None)
+            case do.Probe(token):
+                self._spawn(self._probe(token))
+            case do.OpenSource():
+                self._spawn(self._open(effect))
+            case do.StartCapture(session_id, control):
+                self._sources[session_id].start(control)
+            case do.ReopenSource(session_id):
+                self._spawn(self._reopen(session_id))
+            case do.CloseSource(session_id):
+                self._spawn(self._close(session_id))
+            case do.Signal():
+                self._signals.put_nowait(effect)
+            case do.StartPeer(session_id):
+                self._spawn(self._transport.start(session_id))
+            case do.ClosePeer(session_id):
+                self._spawn(self._transport.close(session_id))
+            case do.Exit():
+                self._spawn(self._finish())
+
+    # Sources
+
+    async def _open(self, effect: do.OpenSource) -> None:
+        watch = _Watch(self, effect.session_id)
+        source = self._sources[effect.session_id] = X11Source(effect.display, effect.control, effect.max_fps, watch)
+        try:
+            size = await source.open()
+        except TriptychError as error:
+            refused = RemoteProtocolError("source", str(error), "source")
+            self._run(self._engine.open_failed(effect.session_id, refused, self._loop.time()))
+            if self._sources.pop(effect.session_id, None):
+                await source.close()
+        else:
+            self._run(self._engine.opened(effect.session_id, size, source.layout, self._loop.time()))
+
+    async def _reopen(self, session_id: str) -> None:
+        try:
+            await self._sources[session_id].reopen()
+        except TriptychError as error:
+            log.info("the capture could not be opened again", session=session_id, reason=str(error))
+            self._run(self._engine.reopen_failed(session_id, self._loop.time()))
+        else:
+            self._run(self._engine.reopened(session_id, self._loop.time()))
+
+    async def _close(self, session_id: str) -> None:
+        if not await self._sources.pop(session_id).close():
+            log.warning("the display server did not answer; its connections are left behind", session=session_id)
+        self._run(self._engine.source_closed(session_id, self._loop.time()))
+
+    def captured(self, session_id: str, damage: tuple[Box, ...], source: Size, micros: int, at: float) -> None:
+        """A source saw a change."""
+        self._run(self._engine.captured(session_id, damage, source, micros, at))
+
+    def grab_failed(self, session_id: str) -> None:
+        """A source got no picture."""
+        self._engine.grab_failed(session_id)
+
+    def capture_lost(self, session_id: str, reason: str) -> None:
+        """A source ended by itself."""
+        self._run(self._engine.capture_lost(session_id, reason, self._loop.time()))
+
+    # What the peer connection says
+
+    def channel_opened(self, session_id: str) -> None:
+        """The control channel is open."""
+        self._run(self._engine.channel_opened(session_id))
+
+    def channel_closed(self, session_id: str) -> None:
+        """The control channel is gone."""
+        self._run(self._engine.channel_closed(session_id))
+
+    def control_received(self, session_id: str, text: bytes) -> None:
+        """The client sent a control message."""
+        self._run(self._engine.control(session_id, text))
+
+    def transport_changed(self, session_id: str, transport: Word) -> None:
+        """The peer connection has another state."""
+        self._run(self._engine.transport_changed(session_id, transport, self._loop.time()))
+
+    def revoke(self, session_id: str, code: RevokeCode, reason: str) -> None:
+        """The session cannot go on."""
+        self._run(self._engine.revoke(session_id, code, reason, self._loop.time()))
+
+    # Frames
+
+    def _read(self, effect: do.ReadFrame) -> None:
+        def copied(pixels: bytes) -> None:
+            self._copies[effect.token] = pixels
+            self._run(self._engine.frame_read(effect.session_id, effect.token, self._loop.time()))
+
+        self._sources[effect.session_id].copy(effect.region, effect.surface, copied)
+
+    async def _write(self, effect: do.WriteFrame) -> None:
+        copy = self._copies.pop(effect.token)
+        failure: ProtocolError | None = None
+        if effect.path:
+            try:
+                await self._files.submit(write_private, effect.path, copy)
+            except ProtocolError as error:
+                failure = error
+        elif self._on_pixels is not None and effect.request_id is not None:
+            self._on_pixels(effect.request_id, copy)
+        self._run(self._engine.frame_written(effect.session_id, effect.token, failure, self._loop.time()))
+
+    # The rest
+
+    async def _judge(self, session_id: str, verdict: asyncio.Future[dict[str, Any]], to: int | None) -> None:
+        self._answer(session_id, await verdict, to)
+
+    def _answer(self, session_id: str, message: dict[str, Any], to: int | None) -> None:
+        if to is None:
+            self._transport.send(session_id, message)
+        elif not (answer := self._callers.pop(to)).done():
+            answer.set_result(message)
+
+    async def _probe(self, token: int) -> None:
+        self._run(self._engine.probed(token, await look_at_machine(self._transport)))
+
+    async def _signal(self) -> None:
+        while True:
+            effect = await self._signals.get()
+            failure: ProtocolError | None = None
+            try:
+                await self._transport.signal(effect.session_id, effect.kind, effect.params)
+            except ProtocolError as error:
+                failure = error
+            self._run(self._engine.signalled(effect.token, failure))
+
+    async def _finish(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._signalling.cancel()
+        self._files.close()
+        # What is still under way ends in order: a peer connection is closed, a file is written whole.
+        others = self._tasks - {asyncio.current_task()}
+        if others:
+            await asyncio.wait(others, timeout=LINGER_SECONDS)
+        for task in others:
+            task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
+        for answer in self._callers.values():
+            if not answer.done():
+                answer.set_exception(Unavailable("the engine has ended"))
+        self.finished.set()
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = self._loop.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._done)
+        return task
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self.fail(error)
+
+    def fail(self, error: BaseException) -> None:
+        """The engine itself is broken: end it in order, as far as that still works."""
+        log.error("the engine failed", error=repr(error), exc_info=error)
+        if self.failure is None:
+            self.failure = error
+            try:
+                self.shutdown()
+            except Exception as another:
+                log.error("the engine cannot end in order", error=repr(another))
+                self.finished.set()
+
+
+@dataclass(frozen=True)
+class _Watch:
+    """What a source of one session tells the host."""
+
+    host: Host
+    session_id: str
+
+    def captured(self, damage: tuple[Box, ...], source: Size, micros: int, at: float) -> None:
+        self.host.captured(self.session_id, damage, source, micros, at)
+
+    def grab_failed(self) -> None:
+        self.host.grab_failed(self.session_id)
+
+    def capture_lost(self, reason: str) -> None:
+        self.host.capture_lost(self.session_id, reason)
+
+
+async def _ignoring_loss(lifting: asyncio.Future[None]) -> None:
+    try:
+        await lifting
+    except (Unavailable, LocalProtocolError) as error:
+        log.debug("nothing to lift any more", reason=str(error))

@@ -1,0 +1,60 @@
+"""The engine on stdio: request lines in, answers and events out, and an end that leaves nothing pressed; called by `desktop serve`.
+
+stdout carries only the protocol: descriptor 1 itself is turned towards stderr, so that nothing printed by anybody can get between two
+lines. No socket is opened (desklink v3, "Starting the engine").
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from ..log import get_logger
+from .host import Host
+from .stdio import LineReader, LineWriter
+from .transport import NoTransport, Reports, Transport
+
+log = get_logger()
+
+SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+FLUSH_SECONDS = 0.9
+"""How long a consumer has to take the last lines."""
+
+CROWDED_BYTES = 1 << 20
+"""With more than this unread, news of frames is left out: the next one that fits tells of a sequence number further on."""
+
+
+def serve(transport: Callable[[Reports], Transport] = NoTransport) -> int:
+    """Serve one consumer until it, or a signal, ends it. Returns the exit status: 0, or 1 when the engine itself broke."""
+    lines = os.dup(1)
+    os.dup2(2, 1)
+    if os.geteuid() == 0:
+        log.warning("running as root works, and is not needed: run the engine as the user of the desktop")
+    return asyncio.run(_serve(0, lines, transport))
+
+
+async def _serve(stdin: int, stdout: int, transport: Callable[[Reports], Transport]) -> int:
+    loop = asyncio.get_running_loop()
+    writer: LineWriter
+    encode = msgspec.json.Encoder().encode
+
+    def send(message: dict[str, Any]) -> None:
+        if message.get("event") == "session.frame.changed" and writer.backlog > CROWDED_BYTES:
+            return
+        writer.write(encode(message))
+
+    host = Host(on_message=send, transport=transport)
+    writer = LineWriter(stdout, on_broken=host.shutdown)
+    loop.set_exception_handler(lambda _, context: host.fail(context.get("exception") or RuntimeError(context["message"])))
+    for number in SIGNALS:
+        loop.add_signal_handler(number, host.shutdown)
+    LineReader(stdin, on_line=host.line, on_end=host.shutdown)
+    await host.finished.wait()
+    if not await writer.close(FLUSH_SECONDS):
+        log.warning("the consumer did not take the last lines", bytes=writer.backlog)
+    return 1 if host.failure else 0

@@ -1,0 +1,241 @@
+"""An X display as the source of one session: a thread that captures its root window, and a thread that makes its input; owned by the host.
+
+Two connections, so that no key waits behind a picture. The capture thread sleeps on its connection until something is drawn; between two
+looks at the picture lies at least one frame interval. A server that hangs keeps its thread, never the event loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+from ...errors import Unavailable
+from ...machines.desklink.geometry import Box, Size
+from ...machines.desklink.input import ControlInput
+from ..log import get_logger
+from .inject import XLayout, carry_out, judge
+from .worker import Worker
+
+if TYPE_CHECKING:
+    from .x11 import Frame, X11Capture, X11Input
+
+log = get_logger()
+
+Copied: TypeAlias = Callable[[bytes], None]
+
+STOP_SECONDS = 1.5
+"""How long the end of a source may take; a display server that hangs is left behind after that. A consumer kills after three seconds."""
+
+MOST_FAILED_GRABS = 10
+"""So many refused pictures in a row are a lost capture."""
+
+
+class Watcher(Protocol):
+    """Who is told, on the event loop, what the capture thread sees."""
+
+    def captured(self, damage: tuple[Box, ...], source: Size, micros: int, at: float) -> None:
+        """The picture changed in the boxes `damage`, at the monotonic time `at`; looking at it took `micros`."""
+        ...
+
+    def grab_failed(self) -> None:
+        """One look at the picture failed."""
+        ...
+
+    def capture_lost(self, reason: str) -> None:
+        """The capture thread has ended by itself."""
+        ...
+
+
+class X11Source:
+    """The root window of `display` (None: $DISPLAY); with `control`, its pointer and keyboard too."""
+
+    def __init__(self, display: str | None, control: bool, max_fps: int, watcher: Watcher) -> None:
+        self._display = display
+        self._controlled = control
+        self._interval = 1 / max_fps
+        self._watcher = watcher
+        self._loop = asyncio.get_running_loop()
+        self._worker = Worker("desklink-input")
+        self._capture: X11Capture | None = None
+        self._device: X11Input | None = None
+        self._control: ControlInput | None = None
+        self._thread: threading.Thread | None = None
+        self._stopping = threading.Event()
+        self._nudge = threading.Event()
+        self._copies: SimpleQueue[tuple[Box, Size, Copied]] = SimpleQueue()
+
+    @property
+    def layout(self) -> XLayout | None:
+        """The live keyboard layout; None without control."""
+        return XLayout(self._connected) if self._controlled else None
+
+    async def open(self) -> Size:
+        """Connect, or connect again. Raises Unavailable; then nothing is open."""
+        return await self._worker.submit(self._connect)
+
+    def start(self, control: ControlInput) -> None:
+        """Begin to report changes, and to let `control` judge input."""
+        self._control = control
+        self._watch()
+
+    def _watch(self) -> None:
+        assert self._capture is not None
+        self._copies = SimpleQueue()
+        self._thread = threading.Thread(target=self._run, args=(self._capture,), name="desklink-capture", daemon=True)
+        self._thread.start()
+
+    async def reopen(self) -> None:
+        """Connect again after the capture was lost. Raises Unavailable."""
+        await self._worker.submit(self._connect)
+        self._watch()
+
+    def judge(self, text: bytes, *, local: bool) -> asyncio.Future[dict[str, Any]]:
+        """Let the rules judge one control message and carry it out, after all before it; the result is the answer for the client."""
+        return self._worker.submit(self._judge, text, local)
+
+    def lift(self) -> asyncio.Future[None]:
+        """Lift what the session holds, after all input before."""
+        return self._worker.submit(self._lift)
+
+    def copy(self, region: Box, surface: Size, copied: Copied) -> None:
+        """Copy a region of the newest picture, scaled to `surface`, as tight BGRX rows; `copied` gets it on the event loop.
+
+        The capture thread copies, between two looks: so `copied` comes after the news of the frame that it has, and before that of the
+        next. It never comes when the capture is lost, or the server hangs.
+        """
+        assert self._capture is not None
+        self._copies.put((region, surface, copied))
+        self._nudge.set()
+        self._capture.wake()
+
+    async def close(self) -> bool:
+        """Lift what is held, end the capture thread, close both connections; False when the display server did not let it in time."""
+        self._stopping.set()
+        self._nudge.set()
+        lifted = self.lift()
+        closed = self._worker.submit(self._disconnect)
+        self._worker.close()
+        done, _ = await asyncio.wait((lifted, closed), timeout=STOP_SECONDS)
+        for future in done:
+            future.exception()  # a server that is gone holds nothing down
+        return closed in done
+
+    # On the input thread
+
+    def _connect(self) -> Size:
+        from .x11 import X11Capture, X11Input
+
+        self._disconnect()
+        try:
+            self._capture = X11Capture(self._display)
+            self._device = X11Input(self._display) if self._controlled else None
+        except BaseException:
+            self._disconnect()
+            raise
+        return Size(*self._capture.size)
+
+    def _disconnect(self) -> None:
+        device, capture = self._device, self._capture
+        if self._thread is not None and capture is not None:
+            capture.wake()
+            self._thread.join()
+        self._thread = self._device = self._capture = None
+        if device is not None:
+            device.close()
+        if capture is not None:
+            capture.close()
+
+    def _connected(self) -> X11Input:
+        if self._device is None:
+            raise Unavailable("the display is not connected")
+        return self._device
+
+    def _judge(self, text: bytes, local: bool) -> dict[str, Any]:
+        assert self._control is not None
+        return judge(self._control, self._device, text, local=local)
+
+    def _lift(self) -> None:
+        if self._control is not None and (edges := self._control.release_all()):
+            carry_out(self._device, edges)
+
+    # On the capture thread
+
+    def _run(self, capture: X11Capture) -> None:
+        try:
+            self._look_until_stopped(capture)
+        except Unavailable as error:
+            self._lost(error.reason)
+        except Exception as error:
+            log.exception("the capture thread broke")
+            self._lost(f"the capture broke: {error!r}")
+
+    def _look_until_stopped(self, capture: X11Capture) -> None:
+        from .x11 import DisplayLost
+
+        unseen: tuple[Box, ...] = ()
+        failed = 0
+        due = 0.0
+        while True:
+            unseen += capture.wait_damage(self._interval if failed else None)
+            self._copy_what_is_asked(capture)
+            while unseen and not self._stopping.is_set() and (pause := due - time.monotonic()) > 0:
+                self._nudge.wait(pause)
+                self._nudge.clear()
+                self._copy_what_is_asked(capture)
+            if self._stopping.is_set():
+                return
+            if not unseen:
+                continue
+            began = time.monotonic()
+            due = began + self._interval
+            try:
+                # Drawn while the interval passed: looked at now, it needs no frame of its own.
+                unseen += capture.wait_damage(0)
+                changed = capture.refresh(unseen)
+            except DisplayLost:
+                raise
+            except Unavailable:
+                failed += 1
+                self._tell(self._watcher.grab_failed)
+                if failed == MOST_FAILED_GRABS:
+                    raise
+                continue
+            unseen, failed = (), 0
+            if changed:
+                now = time.monotonic()
+                self._tell(self._watcher.captured, changed, Size(*capture.size), int((now - began) * 1e6), now)
+
+    def _copy_what_is_asked(self, capture: X11Capture) -> None:
+        while not self._copies.empty():
+            region, surface, copied = self._copies.get()
+            frame = capture.frame
+            native = (frame.width, frame.height) == (surface.width, surface.height)
+            self._tell(copied, frame.copy(region) if native else _sampled(frame, region, surface))
+
+    def _lost(self, reason: str) -> None:
+        if not self._stopping.is_set():
+            self._tell(self._watcher.capture_lost, reason)
+
+    def _tell(self, call: Callable[..., None], *arguments: Any) -> None:
+        try:
+            self._loop.call_soon_threadsafe(call, *arguments)
+        except RuntimeError:
+            # The loop is closed: the engine has left a thread behind that a display server kept.
+            self._stopping.set()
+
+
+def _sampled(frame: Frame, region: Box, surface: Size) -> bytes:
+    """A region of the surface as nearest samples of the frame; the fourth byte is 255."""
+    import numpy
+
+    x, y, width, height = region
+    columns = numpy.arange(x, x + width) * frame.width // surface.width
+    rows = numpy.arange(y, y + height) * frame.height // surface.height
+    pixels = numpy.frombuffer(frame.data, numpy.uint8).reshape(frame.height, frame.stride // 4, 4)
+    sampled = pixels[rows[:, None], columns]
+    sampled[..., 3] = 255
+    return sampled.tobytes()

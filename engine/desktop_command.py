@@ -1,0 +1,69 @@
+"""`triptych desktop`: the engine on stdio, the display keeper, and a few answers for a person. engine/cli.py adds it."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, Literal
+
+import click
+
+
+@click.group("desktop")
+def desktop_command() -> None:
+    """See and drive a desktop (desklink v3)."""
+
+
+@desktop_command.command("serve")
+@click.option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]), default="warning", show_default=True)
+def serve_command(log_level: str) -> None:
+    """Serve the desklink protocol on stdin and stdout, one JSON object a line, until stdin ends."""
+    from ..adapters.desklink.serve import serve
+    from .logs import to_stderr
+
+    to_stderr(log_level)
+    sys.exit(serve())
+
+
+@desktop_command.command("keep")
+@click.option("--display", metavar=":N", help="The X screen to keep; it must not have a window manager.")
+@click.option(
+    "--dialogs",
+    type=click.Choice(["fill", "natural"]),
+    default="fill",
+    show_default=True,
+    help="Fill the screen with dialogs too, or leave them their own size, centred.",
+)
+def keep_command(display: str | None, dialogs: Literal["fill", "natural"]) -> None:
+    """Keep the windows of a private X screen in order and report them, one JSON line for each change."""
+    from ..adapters.desklink.keeper import run_keeper
+
+    sys.exit(run_keeper(display, dialogs, sys.stdout.buffer))
+
+
+@desktop_command.command("capabilities")
+def capabilities_command() -> None:
+    """Print what this machine can do, as JSON. Prompts nobody."""
+    from .desktop_sync import capabilities
+
+    click.echo(pretty(capabilities()))
+
+
+@desktop_command.command("screenshot")
+@click.option("--display", metavar=":N", help="The X display; the environment's by default.")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON object about the picture.")
+@click.argument("path", type=click.Path(dir_okay=False, writable=True))
+def screenshot_command(display: str | None, as_json: bool, path: str) -> None:
+    """Write the present picture of an X display to PATH as PNG."""
+    from . import desktop_sync
+
+    with desktop_sync.open(display) as session:
+        frame = session.save_png(path)
+    told = {"path": path, "width": frame.width, "height": frame.height}
+    click.echo(pretty(told) if as_json else f"{path}: {frame.width}x{frame.height}")
+
+
+def pretty(value: dict[str, Any]) -> str:
+    """A JSON object for a person."""
+    import msgspec
+
+    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()

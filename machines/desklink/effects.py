@@ -1,0 +1,165 @@
+"""What the engine core asks its host to do: one frozen dataclass each, carried out in the order in which they are returned.
+
+The host answers those that say so by calling the named method of the engine; it decides nothing itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from .geometry import Box, Size
+from .input import ControlInput
+
+
+@dataclass(frozen=True)
+class Emit:
+    """Send `message`, a response or an event, to the consumer as one line."""
+
+    message: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Probe:
+    """Look at the machine without prompting anybody; answer with `probed(token, facts)`."""
+
+    token: int
+
+
+@dataclass(frozen=True)
+class OpenSource:
+    """Connect to an X display; answer with `opened` or `open_failed`. `display` None is the one of the environment."""
+
+    session_id: str
+    display: str | None
+    control: bool
+    max_fps: int
+
+
+@dataclass(frozen=True)
+class StartCapture:
+    """Begin to report changed frames of an opened source: `captured`, `grab_failed`, `capture_lost`. `control` judges its input."""
+
+    session_id: str
+    control: ControlInput
+
+
+@dataclass(frozen=True)
+class ReopenSource:
+    """Connect the capture of a session again, asking nobody; answer with `reopened` or `reopen_failed`."""
+
+    session_id: str
+
+
+@dataclass(frozen=True)
+class CloseSource:
+    """Lift what is held, end the capture and wait for its thread, close the connections; answer with `source_closed`."""
+
+    session_id: str
+
+
+@dataclass(frozen=True)
+class JudgeInput:
+    """Let the session's `ControlInput` judge `text`, carry out what it says, and send its answer as `SendControl` would.
+
+    It happens on the thread of the source's input, in order: the rules ask the live keyboard layout, which a display server may delay.
+    """
+
+    session_id: str
+    text: bytes
+    to: int | None
+
+
+@dataclass(frozen=True)
+class LiftInput:
+    """Lift every key and button that the session holds."""
+
+    session_id: str
+
+
+@dataclass(frozen=True)
+class ReadFrame:
+    """Copy `region` of the newest frame, scaled to `surface`; answer with `frame_read(token)`, exactly between two `captured`."""
+
+    session_id: str
+    token: int
+    region: Box
+    surface: Size
+
+
+@dataclass(frozen=True)
+class WriteFrame:
+    """Write the copy that was read for `token` to the private file `path`; when that is empty, hand it to the caller of `request_id`.
+
+    Answer with `frame_written(token, failure)`.
+    """
+
+    session_id: str
+    token: int
+    path: str
+    request_id: int | None
+
+
+@dataclass(frozen=True)
+class DropFrame:
+    """Forget the copy that was, or will be, read for `token`."""
+
+    token: int
+
+
+@dataclass(frozen=True)
+class Signal:
+    """Hand a description, a candidate or an ICE restart to the session's peer connection; answer with `signalled(token, failure)`."""
+
+    session_id: str
+    token: int
+    kind: str
+    params: Any
+
+
+@dataclass(frozen=True)
+class SendControl:
+    """Send `message` to the client: on the control channel, or, when `to` is a token, to the caller of `control` in this process."""
+
+    session_id: str
+    message: dict[str, Any]
+    to: int | None = None
+
+
+@dataclass(frozen=True)
+class StartPeer:
+    """Build the peer connection of a session and let it offer, if this build has one."""
+
+    session_id: str
+
+
+@dataclass(frozen=True)
+class ClosePeer:
+    """Close the session's peer connection, if it has one."""
+
+    session_id: str
+
+
+@dataclass(frozen=True)
+class Exit:
+    """Everything is closed and said: flush, and end."""
+
+
+Effect = (
+    Emit
+    | Probe
+    | OpenSource
+    | StartCapture
+    | ReopenSource
+    | CloseSource
+    | JudgeInput
+    | LiftInput
+    | ReadFrame
+    | WriteFrame
+    | DropFrame
+    | Signal
+    | SendControl
+    | StartPeer
+    | ClosePeer
+    | Exit
+)

@@ -1,0 +1,214 @@
+"""Decides what one control message does: a refusal with its code, edges, a forwarded message or an answer; called by a live session.
+
+The order of the checks is the protocol's, and nothing physical comes out before all of them passed (desklink v3, control channel): text
+and shape (`operation`, seq 0), session ended or channel not open (`session`), `permission`, `input-replay`, then what the kind itself
+asks. A seq is used up even when a later check refuses; seq 0, or none, is never a replay. The caller carries the edges out and then says
+`done` or `failed`: only then is the client answered, so an `ack` means that the display server has acted.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from ...errors import ProtocolError, RemoteProtocolError, Unavailable
+from ...generated.desklink import models, vocabulary
+from .geometry import Size, contains, to_source
+from .held import Edge, Held, Move, Type, Wheel
+from .keys import MODIFIERS, NAMED_KEYS, Layout
+from .messages import CONTROL_MESSAGES, given
+
+BUTTONS = (1, 2, 3)
+
+
+_NONE: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Send `message` to the client; there is nothing else to do."""
+
+    message: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Apply:
+    """Carry out `edges` in order, then call `done` or `failed` with `seq`."""
+
+    seq: int
+    edges: tuple[Edge, ...]
+
+
+@dataclass(frozen=True)
+class Forward:
+    """Hand `message`, as it arrived, to the consumer, and `reply` to the client."""
+
+    message: Any
+    reply: dict[str, Any]
+
+
+Verdict = Answer | Apply | Forward
+
+
+class ControlInput:
+    """The control rules of one session. `source` is the present size of the captured surface, `encoded` what the client aims at."""
+
+    def __init__(self, permissions: Collection[str], encoded: Size, layout: Layout | None, *, forwards: bool = False) -> None:
+        self.encoded = encoded
+        self.source = encoded
+        self.channel_open = False
+        self.ended = False
+        self.applied = self.rejected = self.forwarded = 0
+        self.held = Held()
+        self._permissions = frozenset(permissions)
+        self._layout = layout
+        self._forwards = forwards
+        self._last_seq = 0
+        self._wheel = [0.0, 0.0]
+
+    def receive(self, text: bytes, *, local: bool = False) -> Verdict:
+        """Judge one message. `local`: it comes from this process, so no channel needs to be open. Never raises for what a client sends."""
+        try:
+            message = CONTROL_MESSAGES.read(text)
+        except RemoteProtocolError as error:
+            return self._rejected(0, "operation", f"{error.path}: {error.detail}" if error.path else error.detail)
+        seq = given(message.seq, 0)
+        try:
+            self._admit(seq, local)
+            if self._forwards:
+                return self._forward(text, message, seq)
+            match message:
+                case models.ControlClipboardRead() | models.ControlClipboardWrite():
+                    return self._clipboard(message, seq)
+                case _:
+                    return Apply(seq, tuple(self._edges(message)))
+        except ProtocolError as error:
+            return self._rejected(seq, error.code, error.detail)
+        except Unavailable as error:  # the layout of a display that is gone
+            return self._rejected(seq, "input", error.reason)
+
+    def done(self, seq: int) -> dict[str, Any]:
+        """The edges of an `Apply` were carried out: the answer for the client."""
+        self.applied += 1
+        return {"kind": "ack", "seq": seq}
+
+    def failed(self, seq: int, reason: str) -> dict[str, Any]:
+        """The edges of an `Apply` could not be carried out: the answer for the client."""
+        return self._rejected(seq, "input", reason).message
+
+    def release_all(self) -> tuple[Edge, ...]:
+        """The edges that lift everything this session holds; the wheel forgets its fractions too."""
+        self._wheel = [0.0, 0.0]
+        return tuple(self.held.release_all())
+
+    def _rejected(self, seq: int, code: str, message: str) -> Answer:
+        self.rejected += 1
+        return Answer({"kind": "rejected", "seq": seq, "code": code, "message": message})
+
+    def _admit(self, seq: int, local: bool) -> None:
+        if self.ended:
+            raise RemoteProtocolError("session", "the session has ended")
+        if not (self.channel_open or local):
+            raise RemoteProtocolError("session", "the control channel is not open")
+        if "control" not in self._permissions:
+            raise RemoteProtocolError("permission", "this session was opened without the control permission")
+        if seq:
+            if seq <= self._last_seq:
+                raise RemoteProtocolError("input-replay", f"seq {seq} is not above {self._last_seq}, the last one taken")
+            self._last_seq = seq
+
+    def _forward(self, text: bytes, message: models.ClientControl, seq: int) -> Verdict:
+        if isinstance(message, models.ControlClipboardRead | models.ControlClipboardWrite):
+            return Answer(_clipboard_error(message.request, "an encoded source has no desktop clipboard"))
+        self.forwarded += 1
+        return Forward(msgspec.json.decode(text), {"kind": "ack", "seq": seq})
+
+    def _clipboard(self, message: models.ControlClipboardRead | models.ControlClipboardWrite, seq: int) -> Verdict:
+        if "clipboard" not in self._permissions:
+            raise RemoteProtocolError("permission", "this session was opened without the clipboard permission")
+        if isinstance(message, models.ControlClipboardWrite):
+            raise RemoteProtocolError("clipboard-unsupported", "this source has no clipboard")
+        return Answer(_clipboard_error(message.request, "this source has no clipboard"))
+
+    def _edges(self, message: models.ClientControl) -> list[Edge]:
+        match message:
+            case models.ControlPointer():
+                return self._pointer(message)
+            case models.ControlWheel():
+                return self._wheel_clicks(given(message.dx, 0.0), given(message.dy, 0.0))
+            case models.ControlKey():
+                return self._key(message)
+            case models.ControlText():
+                return self._text(message.text)
+            case _:
+                return list(self.release_all())
+
+    def _pointer(self, message: models.ControlPointer) -> list[Edge]:
+        if not contains(self.encoded, message.x, message.y):
+            raise RemoteProtocolError(
+                "coordinates", f"({message.x},{message.y}) is outside the {self.encoded.width}x{self.encoded.height} surface"
+            )
+        if message.phase == "cancel":
+            return list(self.release_all())
+        edges: list[Edge] = [Move(*to_source(self.encoded, self.source, message.x, message.y))]
+        if message.phase != "move":
+            edges += self.held.button(button if (button := given(message.button, 1)) in BUTTONS else 1, message.phase == "down")
+        return edges
+
+    def _wheel_clicks(self, dx: float, dy: float) -> list[Edge]:
+        most = vocabulary.MAX_WHEEL_DELTA
+        if not all(math.isfinite(delta) and abs(delta) <= most for delta in (dx, dy)):
+            raise RemoteProtocolError("coordinates", f"a wheel step of ({dx},{dy}) is not within -{most}..{most}")
+        clicks = []
+        for axis, delta in enumerate((dx, dy)):
+            # Fractions add up across messages, so that a slow touchpad scrolls; what passes the cap of one message is dropped.
+            whole = math.trunc(self._wheel[axis] + delta)
+            self._wheel[axis] += delta - whole
+            clicks.append(max(-vocabulary.MAX_WHEEL_CLICKS, min(vocabulary.MAX_WHEEL_CLICKS, whole)))
+        return [Wheel(*clicks)] if any(clicks) else []
+
+    def _key(self, message: models.ControlKey) -> list[Edge]:
+        name, character = given(message.name, None), given(message.character, None)
+        if name in MODIFIERS:
+            return self.held.modifier(MODIFIERS[name], message.down)
+        if name is not None:
+            if name not in NAMED_KEYS:
+                raise RemoteProtocolError("text-unsupported", f"no key is called {name!r}")
+            code, needed = NAMED_KEYS[name], _NONE
+        elif character is not None and len(character) == 1:
+            code, needed = self._stroke(character)
+        else:
+            raise RemoteProtocolError("text-unsupported", "a key needs a name, or a character of one code point")
+        if not message.down:
+            return self.held.chord_up(code)
+        asked = (MODIFIERS[modifier] for modifier in given(message.modifiers, []) if modifier in MODIFIERS)
+        return self.held.chord_down(code, (*needed, *asked))
+
+    def _text(self, text: str) -> list[Edge]:
+        if (size := len(text.encode())) > vocabulary.MAX_TEXT_BYTES:
+            raise RemoteProtocolError("text-too-large", f"{size} bytes of text; at most {vocabulary.MAX_TEXT_BYTES} go in one message")
+        if not text:
+            return []
+        plan = self._keyboard().plan(text)
+        if not self.held.anything:
+            return [Type(plan)]
+        # A held modifier survives text: it is typed around what is held, key by key, in the layout group of the moment.
+        return [edge for character in text for edge in self.held.tap(*self._stroke(character))]
+
+    def _stroke(self, character: str) -> tuple[int, tuple[int, ...]]:
+        if (stroke := self._keyboard().stroke(character)) is None:
+            raise RemoteProtocolError("text-unsupported", f"the keyboard layout has no key for {character!r}")
+        return stroke
+
+    def _keyboard(self) -> Layout:
+        if self._layout is None:
+            raise RemoteProtocolError("input-unavailable", "this source has no keyboard")
+        return self._layout
+
+
+def _clipboard_error(request: str, error: str) -> dict[str, Any]:
+    return {"kind": "clipboard", "request": request, "text": "", "truncated": False, "error": error}

@@ -1,0 +1,804 @@
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any
+
+import msgspec
+import pytest
+
+from triptych.generated.desklink.vocabulary import ERROR_CODE, MAX_ACCESS_UNIT_BYTES
+from triptych.machines.desklink import effects as do
+from triptych.machines.desklink.capabilities import Facts
+from triptych.machines.desklink.engine import Engine
+from triptych.machines.desklink.geometry import Size
+from triptych.machines.desklink.lines import TooLong
+from triptych.machines.wire.read import Reader
+from triptych.machines.wire.text import DESKLINK
+
+EVENTS: Reader[Any] = Reader("desklink", "Event", DESKLINK)
+SCREEN = Size(1280, 720)
+FACTS = Facts("triptych/9", "none", None, "DISPLAY is not set", False, None, (), ())
+X11 = {"source": {"kind": "x11", "display": ":170"}, "permissions": ["view", "control"]}
+FED = {"source": {"kind": "encoded", "codec": "h264", "width": 486, "height": 1080}, "permissions": ["view", "control"]}
+
+
+class Consumer:
+    """Drives an engine without a host: sends lines, keeps what the engine says and asks for, and answers for the world."""
+
+    def __init__(self, greet: bool = True) -> None:
+        self.ids = iter(f"{number:032x}" for number in range(1, 100))
+        self.engine = Engine(lambda: next(self.ids))
+        self.now = 1000.0
+        self.said: list[dict[str, Any]] = []
+        self.effects: list[do.Effect] = []
+        self.asked = 0
+        if greet:
+            self.send("hello", {"protocol": 3})
+            self.take(self.engine.probed(self.the(do.Probe).token, FACTS))
+            self.effects.clear()
+            self.said.clear()
+
+    def take(self, effects: list[do.Effect]) -> list[do.Effect]:
+        for effect in effects:
+            if isinstance(effect, do.Emit):
+                message = json.loads(msgspec.json.encode(effect.message))
+                if "event" in message:
+                    EVENTS.read(json.dumps(message).encode())
+                elif "error" in message:
+                    assert message["error"]["code"] in ERROR_CODE
+                self.said.append(message)
+            else:
+                self.effects.append(effect)
+        return effects
+
+    def line(self, line: bytes) -> None:
+        self.take(self.engine.line(line, self.now))
+
+    def send(self, method: str, params: Any = None) -> int:
+        self.asked += 1
+        self.line(json.dumps({"id": self.asked, "method": method, "params": params}).encode())
+        return self.asked
+
+    def answer(self, request: int) -> dict[str, Any]:
+        [found] = [message for message in self.said if message.get("id") == request]
+        return found
+
+    def result(self, request: int) -> Any:
+        return self.answer(request)["result"]
+
+    def code(self, request: int) -> str:
+        return str(self.answer(request)["error"]["code"])
+
+    def answered(self, request: int) -> bool:
+        return any(message.get("id") == request for message in self.said)
+
+    def events(self, name: str) -> list[dict[str, Any]]:
+        return [message["params"] for message in self.said if message.get("event") == name]
+
+    def the(self, kind: type) -> Any:
+        [found] = [effect for effect in self.effects if isinstance(effect, kind)]
+        return found
+
+    def count(self, kind: type) -> int:
+        return sum(isinstance(effect, kind) for effect in self.effects)
+
+    def open(self, params: dict[str, Any] | None = None, size: Size = SCREEN) -> str:
+        params = params or X11
+        request = self.send("session.open", params)
+        if params["source"]["kind"] == "x11":
+            opening = [effect for effect in self.effects if isinstance(effect, do.OpenSource)][-1]
+            self.take(self.engine.opened(opening.session_id, size, None, self.now))
+        return str(self.result(request)["sessionId"])
+
+    def capture(self, session: str, *damage: tuple[int, int, int, int], size: Size = SCREEN) -> None:
+        self.take(self.engine.captured(session, damage or (size.box,), size, 100, self.now))
+
+    def later(self, seconds: float) -> None:
+        self.now += seconds
+        self.take(self.engine.tick(self.now))
+
+    def states(self) -> list[tuple[str, str, bool]]:
+        return [(state["capture"], state["transport"], state["firstFrame"]) for state in self.events("session.state")]
+
+
+# Envelope and gate
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"{",
+        b"[]",
+        b"7",
+        b'"x"',
+        b"null",
+        b"{}",
+        b'{"id":1}',
+        b'{"id":"1","method":"hello"}',
+        b'{"id":-1,"method":"hello"}',
+        b'{"id":1.0,"method":"hello"}',
+        b'{"id":18446744073709551616,"method":"hello"}',
+        b'{"id":1,"method":7}',
+        b"\xff\xfe\n",
+        b'{"id":1,"method":"a"}{}',
+        b"[" * 5000,
+    ],
+)
+def test_a_line_that_is_no_request_is_answered_without_an_id_and_the_channel_stays_usable(line: bytes) -> None:
+    consumer = Consumer(greet=False)
+    consumer.line(line)
+    assert [(message.get("id"), message["error"]["code"]) for message in consumer.said] == [(None, "malformed")]
+    assert "id" not in consumer.said[0]
+    assert consumer.code(consumer.send("session.metrics")) == "unsupported-protocol"
+
+
+def test_blank_lines_and_space_around_a_request() -> None:
+    consumer = Consumer()
+    for blank in (b"", b"   ", b"\r", b"\t"):
+        consumer.line(blank)
+    assert consumer.said == []
+    consumer.line(b'  {"id":9,"method":"session.metrics"}\r')
+    assert consumer.code(9) == "session"
+
+
+def test_a_line_that_is_too_long() -> None:
+    consumer = Consumer()
+    consumer.take(consumer.engine.line(TooLong(16), 0.0))
+    assert consumer.said[0]["error"]["code"] == "malformed"
+    assert "id" not in consumer.said[0]
+
+
+@pytest.mark.parametrize("absent", [{}, {"id": None}])
+def test_a_request_without_an_id_is_carried_out_and_not_answered(absent: dict[str, None]) -> None:
+    consumer = Consumer(greet=False)
+    consumer.line(json.dumps({**absent, "method": "hello", "params": {"protocol": 2}}).encode())
+    consumer.line(json.dumps({**absent, "method": "hello", "params": {"protocol": 3}}).encode())
+    consumer.line(json.dumps({**absent, "method": "session.open", "params": X11}).encode())
+    opening = consumer.the(do.OpenSource)
+    consumer.take(consumer.engine.opened(opening.session_id, SCREEN, None, 0.0))
+    assert consumer.states() == [("consented", "new", False)]
+    assert len(consumer.said) == 1
+
+
+@pytest.mark.parametrize("request_id", [0, 1, 2**53 + 1, 2**64 - 1])
+def test_ids_come_back_exactly(request_id: int) -> None:
+    consumer = Consumer()
+    consumer.line(json.dumps({"id": request_id, "method": "session.metrics"}).encode())
+    assert consumer.said[0]["id"] == request_id
+
+
+def test_before_hello_everything_else_is_refused_the_same_way() -> None:
+    consumer = Consumer(greet=False)
+    for method, params in (("session.open", X11), ("session.frame", None), ("nonsense", None), ("session.metrics", {})):
+        assert consumer.code(consumer.send(method, params)) == "unsupported-protocol"
+    for wrong in ({}, {"protocol": 2}, {"protocol": 4}):
+        assert consumer.code(consumer.send("hello", wrong)) == "unsupported-protocol"
+    for malformed in (None, [], {"protocol": "3"}, {"protocol": -3}):
+        assert consumer.code(consumer.send("hello", malformed)) == "malformed"
+    assert consumer.code(consumer.send("session.metrics")) == "unsupported-protocol"
+    asked = [consumer.send("capabilities"), consumer.send("hello", {"protocol": 3, "client": "x"})]
+    # The gate is open as soon as the hello was read, whether or not the look at the machine is over.
+    assert consumer.code(consumer.send("session.metrics")) == "session"
+    for probe in [effect for effect in consumer.effects if isinstance(effect, do.Probe)]:
+        consumer.take(consumer.engine.probed(probe.token, FACTS))
+    reader: Reader[Any] = Reader("desklink", "Capabilities", DESKLINK)
+    for request in asked:
+        assert reader.read(json.dumps(consumer.result(request)).encode()).protocol == 3
+    assert consumer.code(consumer.send("hello", {"protocol": 2})) == "unsupported-protocol"
+    assert consumer.code(consumer.send("session.metrics")) == "session"
+
+
+def test_unknown_methods() -> None:
+    consumer = Consumer()
+    for method in ("session.wait_frame", "", "Hello", "session.point"):
+        assert consumer.code(consumer.send(method, {})) == "operation"
+
+
+# Opening
+
+
+@pytest.mark.parametrize(
+    ("params", "code"),
+    [
+        (None, "malformed"),
+        ({"permissions": ["view", "fly"]}, "malformed"),
+        ({"permissions": "view"}, "malformed"),
+        ({"permissions": ["view"], "source": {"kind": "tv"}}, "malformed"),
+        ({"permissions": ["view"], "source": "x11"}, "malformed"),
+        ({"permissions": ["view"], "source": {"kind": "encoded", "codec": "vp9", "width": 1, "height": 1}}, "malformed"),
+        ({"permissions": ["view"], "source": {"kind": "encoded", "codec": "h264"}}, "malformed"),
+        ({"permissions": ["view"], "max_fps": -1}, "malformed"),
+        ({"permissions": ["view"], "ttl_seconds": 1.5}, "malformed"),
+        ({"permissions": ["view"], "ice_servers": [{}]}, "malformed"),
+        ({}, "permission"),
+        ({"permissions": ["control", "clipboard"], "source": {"kind": "x11"}}, "permission"),
+        ({"permissions": ["control"]}, "permission"),
+        ({"permissions": ["view", "control"]}, "input-unavailable"),
+        ({"permissions": ["view", "control"], "source": {"kind": "portal"}}, "input-unavailable"),
+        ({"permissions": ["view"], "source": None}, "source"),
+        ({"permissions": ["view"], "source": {"kind": "display", "display_id": 1}}, "source"),
+        ({"permissions": ["view"], "source": {"kind": "encoded", "codec": "h264", "width": 0, "height": 5}}, "source"),
+        ({"permissions": ["view"], "source": {"kind": "encoded", "codec": "h264", "width": 7681, "height": 5}}, "source"),
+        ({"permissions": ["view"], "source": {"kind": "encoded", "codec": "h264", "width": 7680, "height": 4321}}, "source"),
+    ],
+)
+def test_an_open_that_is_refused_opens_nothing_and_leaves_the_old_session(params: Any, code: str) -> None:
+    consumer = Consumer()
+    session = consumer.open()
+    consumer.effects.clear()
+    assert consumer.code(consumer.send("session.open", params)) == code
+    assert consumer.effects == []
+    consumer.send("session.close", {"session_id": session})
+    assert consumer.the(do.CloseSource).session_id == session
+
+
+def test_what_an_open_answers() -> None:
+    consumer = Consumer()
+    request = consumer.send("session.open", {**X11, "max_width": 1280, "max_height": 800, "max_fps": 900, "unknown": 1})
+    opening = consumer.the(do.OpenSource)
+    assert (opening.display, opening.control, opening.max_fps) == (":170", True, 60)
+    assert not consumer.answered(request)
+    consumer.take(consumer.engine.opened(opening.session_id, Size(2560, 1440), None, 0.0))
+    reader: Reader[Any] = Reader("desklink", "OpenResult", DESKLINK)
+    result = reader.read(json.dumps(consumer.result(request)).encode())
+    assert (result.session_id, result.generation, result.source.kind) == (opening.session_id, 1, "x11-root")
+    assert (result.geometry.source.width, result.geometry.encoded.width, result.geometry.encoded.height) == (2560, 1280, 720)
+    # The answer comes before the session's first event.
+    assert [message.get("event", "answer") for message in consumer.said] == ["answer", "session.state"]
+    assert consumer.states() == [("consented", "new", False)]
+    assert consumer.count(do.StartPeer) == consumer.count(do.StartCapture) == 1
+
+
+def test_a_source_that_cannot_be_opened_costs_nobody_the_old_session() -> None:
+    from triptych.errors import RemoteProtocolError
+
+    consumer = Consumer()
+    session = consumer.open()
+    request = consumer.send("session.open", X11)
+    opening = [effect for effect in consumer.effects if isinstance(effect, do.OpenSource)][-1]
+    assert consumer.code(consumer.send("session.close", {"session_id": opening.session_id})) == "session"
+    consumer.take(consumer.engine.open_failed(opening.session_id, RemoteProtocolError("source", "no display"), 0.0))
+    assert consumer.code(request) == "source"
+    assert consumer.count(do.CloseSource) == 0
+    consumer.send("session.close", {"session_id": session})
+    assert consumer.the(do.CloseSource).session_id == session
+
+
+def test_a_second_open_replaces_the_first_which_says_its_last_before() -> None:
+    consumer = Consumer()
+    first = consumer.open()
+    request = consumer.send("session.open", X11)
+    second = [effect for effect in consumer.effects if isinstance(effect, do.OpenSource)][-1].session_id
+    consumer.take(consumer.engine.opened(second, SCREEN, None, 0.0))
+    assert not consumer.answered(request)
+    assert consumer.the(do.CloseSource).session_id == first
+    assert consumer.the(do.SendControl).message["code"] == "closed"
+    consumer.said.clear()
+    consumer.take(consumer.engine.source_closed(first, 0.0))
+    assert [message.get("event", "answer") for message in consumer.said] == ["session.state", "answer", "session.state"]
+    assert consumer.states() == [("ended", "closed", False), ("consented", "new", False)]
+    assert consumer.events("session.revoked") == []
+    assert consumer.result(request)["sessionId"] == second
+
+
+def test_requests_behind_an_open_are_not_lost_and_keep_their_order() -> None:
+    consumer = Consumer()
+    opened = consumer.send("session.open", X11)
+    metrics = consumer.send("session.metrics")
+    again = consumer.send("session.open", FED)
+    hello = consumer.send("hello", {"protocol": 2})
+    assert consumer.code(hello) == "unsupported-protocol"
+    assert not consumer.answered(metrics)
+    first = consumer.the(do.OpenSource).session_id
+    consumer.take(consumer.engine.opened(first, SCREEN, None, 0.0))
+    assert consumer.result(opened)["sessionId"] == first
+    assert consumer.result(metrics)["captured_frames"] == 0
+    consumer.take(consumer.engine.source_closed(first, 0.0))
+    assert consumer.result(again)["source"]["kind"] == "encoded"
+
+
+# The checks of session-scoped methods
+
+SCOPED = [
+    ("session.description", {"description": {"type": "answer", "sdp": ""}}),
+    ("session.candidate", {"candidate": ""}),
+    ("session.restart_ice", {}),
+    ("session.frame", {}),
+    ("session.feed", {"keyframe": True, "data_b64": "AAAA"}),
+    ("session.clipboard.read", {}),
+    ("session.clipboard.write", {"text": "x"}),
+    ("session.close", {}),
+]
+
+
+@pytest.mark.parametrize(("method", "more"), SCOPED)
+def test_the_order_of_the_session_checks(method: str, more: dict[str, Any]) -> None:
+    consumer = Consumer()
+    assert consumer.code(consumer.send(method, None)) == "session"
+    session = consumer.open()
+    for params in (None, {}, [], {**more}, {**more, "session_id": 5}, {**more, "session_id": session, "generation": "1"}):
+        assert consumer.code(consumer.send(method, params)) == "malformed"
+    assert consumer.code(consumer.send(method, {**more, "session_id": "other", "generation": 7})) == "session"
+    assert consumer.code(consumer.send(method, {**more, "session_id": session, "generation": 2})) == "generation"
+    assert consumer.count(do.CloseSource) == consumer.count(do.Signal) == 0
+    consumer.send("session.close", {"session_id": session, "generation": 1})
+    consumer.take(consumer.engine.source_closed(session, 0.0))
+    assert consumer.code(consumer.send(method, {**more, "session_id": session})) == "session"
+
+
+def test_close_says_the_last_word_and_is_answered_after_it() -> None:
+    consumer = Consumer()
+    session = consumer.open()
+    consumer.said.clear()
+    consumer.effects.clear()
+    waiting = consumer.send("session.frame", {"session_id": session, "timeout_ms": 9000})
+    request = consumer.send("session.close", {"session_id": session})
+    assert [type(effect) for effect in consumer.effects] == [do.LiftInput, do.SendControl, do.ClosePeer, do.CloseSource]
+    assert not consumer.answered(request)
+    assert consumer.code(waiting) == "session"
+    consumer.take(consumer.engine.source_closed(session, 0.0))
+    assert [message.get("event", "answer") for message in consumer.said[-2:]] == ["session.state", "answer"]
+    assert consumer.result(request) == {"closed": True}
+    assert consumer.events("session.revoked") == []
+    # What the source still says of itself finds nobody.
+    consumer.said.clear()
+    consumer.capture(session)
+    consumer.take(consumer.engine.capture_lost(session, "late", 0.0))
+    assert consumer.said == []
+
+
+def test_metrics_need_an_open_session_only() -> None:
+    consumer = Consumer()
+    assert consumer.code(consumer.send("session.metrics", {"session_id": "x"})) == "session"
+    session = consumer.open()
+    consumer.capture(session)
+    consumer.engine.grab_failed(session)
+    reader: Reader[Any] = Reader("desklink", "MetricsResult", DESKLINK)
+    metrics = consumer.result(consumer.send("session.metrics", None))
+    reader.read(json.dumps(metrics).encode())
+    assert (metrics["captured_frames"], metrics["dropped_frames"], metrics["target_kbps"], metrics["capture_micros"]) == (1, 1, 3158, 100)
+
+
+def test_clipboard_is_refused_honestly() -> None:
+    consumer = Consumer()
+    session = consumer.open({**X11, "permissions": ["view", "clipboard"]})
+    assert consumer.code(consumer.send("session.clipboard.read", {"session_id": session})) == "clipboard"
+    assert consumer.code(consumer.send("session.clipboard.write", {"session_id": session, "text": "t"})) == "clipboard"
+
+
+def test_signalling_goes_to_the_peer_connection_in_order() -> None:
+    from triptych.errors import RemoteProtocolError
+
+    consumer = Consumer()
+    session = consumer.open()
+    offer = consumer.send("session.description", {"session_id": session, "description": {"type": "offer", "sdp": "x"}})
+    assert consumer.code(offer) == "operation"
+    answer = consumer.send("session.description", {"session_id": session, "description": {"type": "answer", "sdp": "x"}})
+    candidate = consumer.send("session.candidate", {"session_id": session, "candidate": "c", "sdpMLineIndex": 0, "sdpMid": "0"})
+    restart = consumer.send("session.restart_ice", {"session_id": session})
+    signals = [effect for effect in consumer.effects if isinstance(effect, do.Signal)]
+    assert [signal.kind for signal in signals] == ["description", "candidate", "restart_ice"]
+    consumer.take(consumer.engine.signalled(signals[0].token, None))
+    consumer.take(consumer.engine.signalled(signals[1].token, RemoteProtocolError("transport", "bad")))
+    consumer.take(consumer.engine.signalled(signals[2].token, None))
+    assert (consumer.result(answer), consumer.code(candidate), consumer.result(restart)) == (
+        {"accepted": True},
+        "transport",
+        {"accepted": True},
+    )
+
+
+# Frames
+
+
+def test_metadata_of_the_newest_frame() -> None:
+    consumer = Consumer()
+    session = consumer.open()
+    assert consumer.code(consumer.send("session.frame", {"session_id": session})) == "frame"
+    consumer.capture(session)
+    consumer.now += 0.21
+    consumer.capture(session, (32, 32, 32, 32))
+    consumer.now += 0.05
+    reader: Reader[Any] = Reader("desklink", "FrameResult", DESKLINK)
+    result = consumer.result(consumer.send("session.frame", {"session_id": session, "since": 1}))
+    reader.read(json.dumps(result).encode())
+    assert result == {
+        "seq": 2,
+        "still_ms": 50,
+        "width": 1280,
+        "height": 720,
+        "format": "bgrx",
+        "damage": [[32, 32, 32, 32]],
+        "written": False,
+    }
+    assert consumer.result(consumer.send("session.frame", {"session_id": session, "since": 2}))["damage"] == []
+    for since in (None, 0, 7):
+        assert consumer.result(consumer.send("session.frame", {"session_id": session, "since": since}))["damage"] == [[0, 0, 1280, 720]]
+    region = consumer.result(consumer.send("session.frame", {"session_id": session, "region": [5, 6, 7, 8], "since": 1}))
+    assert (region["width"], region["height"], region["damage"]) == (7, 8, [[32, 32, 32, 32]])
+    changed = consumer.events("session.frame.changed")
+    assert [(event["seq"], event["damage"]) for event in changed] == [(1, [[0, 0, 1280, 720]]), (2, [[32, 32, 32, 32]])]
+
+
+@pytest.mark.parametrize(
+    ("region", "code"),
+    [
+        ([0, 0, 0, 5], "coordinates"),
+        ([0, 0, 1281, 5], "coordinates"),
+        ([1279, 719, 2, 1], "coordinates"),
+        ([4294967295, 0, 4294967295, 1], "coordinates"),
+        ([-1, 0, 1, 1], "malformed"),
+        ([0, 0, 1], "malformed"),
+        ([0.5, 0, 1, 1], "malformed"),
+    ],
+)
+def test_regions_that_do_not_fit(region: list[float], code: str) -> None:
+    consumer = Consumer()
+    session = consumer.open()
+    consumer.capture(session)
+    assert consumer.code(consumer.send("session.frame", {"session_id": session, "region": region, "path": "/x/y"})) == code
+    assert consumer.count(do.ReadFrame) == 0
+
+
+def test_waiting_requests_do_not_hold_each_other_up() -> None:
+    consumer = Consumer()
+    session = consumer.open()
+    after = consumer.send("session.frame", {"session_id": session, "after_seq": 1, "timeout_ms": 2000})
+    still = consumer.send("session.frame", {"session_id": session, "still_ms": 400})
+    default = consumer.send("session.frame", {"session_id": session, "timeout_ms": 1000})
+    assert consumer.result(consumer.send("session.metrics"))
+    consumer.capture(session)
+    assert consumer.engine.deadline() == pytest.approx(1000.15)
+    consumer.later(0.15)
+    assert (consumer.answered(default), consumer.answered(still), consumer.answered(after)) == (True, False, False)
+    consumer.later(0.25)
+    assert consumer.answered(still)
+    assert consumer.result(still)["still_ms"] >= 400
+    consumer.capture(session, (0, 0, 32, 32))
+    assert consumer.result(after)["seq"] == 2
+
+
+def test_a_wait_that_is_not_met_in_time() -> None:
+    consumer = Consumer()
+    session = consumer.open()
+    asked = {
+        consumer.send("session.frame", {"session_id": session, "timeout_ms": 0}): 0.0,
+        consumer.send("session.frame", {"session_id": session, "timeout_ms": 50}): 0.05,
+        consumer.send("session.frame", {"session_id": session, "still_ms": 1}): 5.0,
+        consumer.send("session.frame", {"session_id": session, "after_seq": 0, "timeout_ms": 10**15}): 120.0,
+    }
+    for request, seconds in asked.items():
+        if seconds:
+            consumer.later(1000 + seconds - 0.001 - consumer.now)
+            assert not consumer.answered(request)
+            consumer.later(0.002)
+        assert consumer.code(request) == "frame-timeout"
+
+
+def test_pixels_are_read_then_written_then_answered() -> None:
+    from triptych.errors import RemoteProtocolError
+
+    consumer = Consumer()
+    session = consumer.open()
+    consumer.capture(session)
+    request = consumer.send("session.frame", {"session_id": session, "path": "/run/f", "region": [1, 2, 3, 4]})
+    read = consumer.the(do.ReadFrame)
+    assert (read.region, read.surface) == ((1, 2, 3, 4), SCREEN)
+    consumer.take(consumer.engine.frame_read(session, read.token, consumer.now))
+    write = consumer.the(do.WriteFrame)
+    assert (write.path, consumer.answered(request)) == ("/run/f", False)
+    consumer.capture(session)
+    consumer.take(consumer.engine.frame_written(session, write.token, None, consumer.now))
+    result = consumer.result(request)
+    assert (result["seq"], result["width"], result["height"], result["written"]) == (1, 3, 4, True)
+    consumer.effects.clear()
+    failing = consumer.send("session.frame", {"session_id": session, "path": "/run/f"})
+    token = consumer.the(do.ReadFrame).token
+    consumer.take(consumer.engine.frame_read(session, token, consumer.now))
+    consumer.take(consumer.engine.frame_written(session, token, RemoteProtocolError("frame", "disk full"), consumer.now))
+    assert consumer.code(failing) == "frame"
+
+
+def test_a_newer_frame_is_answered_with_its_own_numbers_or_waited_for_again() -> None:
+    consumer = Consumer()
+    session = consumer.open()
+    consumer.capture(session)
+    consumer.now += 0.2
+    request = consumer.send("session.frame", {"session_id": session, "path": "/run/f", "still_ms": 100})
+    token = consumer.the(do.ReadFrame).token
+    consumer.capture(session, (0, 0, 32, 32))
+    consumer.effects.clear()
+    consumer.take(consumer.engine.frame_read(session, token, consumer.now))
+    # The picture is not still any more: the request waits again, and the copy is dropped.
+    assert [type(effect) for effect in consumer.effects] == [do.DropFrame]
+    consumer.later(0.1)
+    consumer.take(consumer.engine.frame_read(session, consumer.the(do.ReadFrame).token, consumer.now))
+    consumer.take(consumer.engine.frame_written(session, token, None, consumer.now))
+    assert (consumer.result(request)["seq"], consumer.result(request)["still_ms"]) == (2, 100)
+
+
+def test_a_newer_frame_that_came_too_late_for_the_conditions() -> None:
+    consumer = Consumer()
+    session = consumer.open()
+    consumer.capture(session)
+    consumer.now += 0.2
+    request = consumer.send("session.frame", {"session_id": session, "path": "/run/f", "still_ms": 100, "timeout_ms": 50})
+    token = consumer.the(do.ReadFrame).token
+    consumer.now += 0.1
+    consumer.capture(session)
+    consumer.effects.clear()
+    consumer.take(consumer.engine.frame_read(session, token, consumer.now))
+    assert consumer.effects == [do.DropFrame(token)]
+    assert consumer.code(request) == "frame-timeout"
+
+
+def test_an_answer_tells_of_the_frame_whose_pixels_were_copied() -> None:
+    consumer = Consumer()
+    session = consumer.open()
+    consumer.capture(session)
+    request = consumer.send("session.frame", {"session_id": session, "path": "/run/f", "since": 1})
+    token = consumer.the(do.ReadFrame).token
+    consumer.capture(session, (0, 0, 32, 32))
+    consumer.take(consumer.engine.frame_read(session, token, consumer.now))
+    consumer.capture(session, (32, 0, 32, 32))
+    consumer.take(consumer.engine.frame_written(session, token, None, consumer.now))
+    assert (consumer.result(request)["seq"], consumer.result(request)["damage"]) == (2, [[0, 0, 32, 32]])
+
+
+def test_closing_while_pixels_are_read_or_written() -> None:
+    consumer = Consumer()
+    session = consumer.open()
+    consumer.capture(session)
+    reading = consumer.send("session.frame", {"session_id": session, "path": "/run/a"})
+    writing = consumer.send("session.frame", {"session_id": session, "path": "/run/b"})
+    first, second = [effect.token for effect in consumer.effects if isinstance(effect, do.ReadFrame)]
+    consumer.take(consumer.engine.frame_read(session, second, consumer.now))
+    consumer.send("session.close", {"session_id": session})
+    assert (consumer.code(reading), consumer.code(writing)) == ("session", "session")
+    assert {effect.token for effect in consumer.effects if isinstance(effect, do.DropFrame)} == {first, second}
+    assert consumer.take(consumer.engine.frame_read(session, first, consumer.now)) == [do.DropFrame(first)]
+    assert consumer.take(consumer.engine.frame_written(session, second, None, consumer.now)) == []
+
+
+def test_frames_of_a_scaled_source_are_told_in_encoded_pixels() -> None:
+    consumer = Consumer()
+    session = consumer.open({**X11, "max_width": 640, "max_height": 360}, size=Size(1280, 720))
+    consumer.capture(session)
+    consumer.capture(session, (64, 32, 32, 32))
+    assert consumer.events("session.frame.changed")[-1]["damage"] == [[32, 16, 16, 16]]
+
+
+def test_geometry_stays_when_the_root_window_is_resized() -> None:
+    consumer = Consumer()
+    session = consumer.open()
+    consumer.capture(session)
+    consumer.capture(session, size=Size(800, 600))
+    assert consumer.events("session.frame.changed")[-1]["damage"] == [[0, 0, 1280, 720]]
+    assert consumer.result(consumer.send("session.frame", {"session_id": session}))["width"] == 1280
+
+
+def test_sessions_that_keep_no_frames() -> None:
+    consumer = Consumer()
+    session = consumer.open({**X11, "local_frames": False})
+    consumer.capture(session)
+    assert consumer.events("session.frame.changed") == []
+    assert consumer.code(consumer.send("session.frame", {"session_id": session, "timeout_ms": 500})) == "operation"
+    assert consumer.result(consumer.send("session.metrics"))["captured_frames"] == 1
+
+
+# Loss of the capture
+
+
+def test_a_lost_capture_is_told_once_retried_and_given_up_while_the_session_stays() -> None:
+    consumer = Consumer()
+    session = consumer.open()
+    consumer.capture(session)
+    waiting = consumer.send("session.frame", {"session_id": session, "after_seq": 1})
+    consumer.take(consumer.engine.capture_lost(session, "the X display :170 went away", consumer.now))
+    assert consumer.code(waiting) == "stream-stopped"
+    assert consumer.events("session.capture.stopped") == [{"sessionId": session, "reason": "the X display :170 went away"}]
+    for attempt in range(1, 4):
+        assert consumer.code(consumer.send("session.frame", {"session_id": session})) == "stream-stopped"
+        deadline = consumer.engine.deadline()
+        assert deadline is not None
+        consumer.later(deadline - consumer.now)
+        assert consumer.count(do.ReopenSource) == attempt
+        assert consumer.code(consumer.send("session.frame", {"session_id": session, "still_ms": 1})) == "stream-stopped"
+        consumer.take(consumer.engine.reopen_failed(session, consumer.now))
+    assert consumer.states()[-1] == ("ended", "new", False)
+    assert len(consumer.events("session.capture.stopped")) == 1
+    assert consumer.count(do.CloseSource) == 0
+    assert consumer.result(consumer.send("session.metrics"))["captured_frames"] == 1
+    assert consumer.code(consumer.send("session.frame", {"session_id": session})) == "stream-stopped"
+    request = consumer.send("session.close", {"session_id": session})
+    consumer.take(consumer.engine.source_closed(session, consumer.now))
+    assert consumer.result(request) == {"closed": True}
+
+
+def test_a_capture_that_comes_back_serves_no_stale_frame() -> None:
+    consumer = Consumer()
+    session = consumer.open()
+    consumer.capture(session)
+    consumer.take(consumer.engine.capture_lost(session, "gone", consumer.now))
+    consumer.later(0.2)
+    consumer.take(consumer.engine.reopened(session, consumer.now))
+    assert consumer.states()[-1] == ("streaming", "new", False)
+    assert consumer.code(consumer.send("session.frame", {"session_id": session})) == "frame"
+    waiting = consumer.send("session.frame", {"session_id": session, "since": 1, "after_seq": 0})
+    assert not consumer.answered(waiting)
+    consumer.capture(session, (0, 0, 32, 32))
+    result = consumer.result(waiting)
+    assert (result["seq"], result["damage"]) == (2, [[0, 0, 1280, 720]])
+
+
+# The lease, the transport, the control channel
+
+
+def test_the_lease_ends_the_session_whatever_it_does() -> None:
+    consumer = Consumer()
+    session = consumer.open({**X11, "ttl_seconds": 10})
+    consumer.later(9.9)
+    consumer.capture(session)
+    consumer.effects.clear()
+    consumer.later(0.2)
+    assert consumer.events("session.revoked") == [{"sessionId": session, "reason": "the session lease expired", "code": "lease"}]
+    assert consumer.the(do.SendControl).message == {"kind": "revoked", "reason": "the session lease expired", "code": "lease"}
+    assert consumer.count(do.LiftInput) == consumer.count(do.CloseSource) == 1
+    assert consumer.code(consumer.send("session.frame", {"session_id": session})) == "session"
+    consumer.take(consumer.engine.source_closed(session, consumer.now))
+    assert consumer.said[-1]["params"] == {"sessionId": session, "capture": "ended", "transport": "closed", "firstFrame": False}
+    assert consumer.engine.deadline() is None
+
+
+@pytest.mark.parametrize("ttl", [0, 2**64 - 1])
+def test_extreme_leases(ttl: int) -> None:
+    consumer = Consumer()
+    consumer.open({**X11, "ttl_seconds": ttl})
+    consumer.later(0.0)
+    assert bool(consumer.events("session.revoked")) == (ttl == 0)
+
+
+def test_a_lost_transport_ends_the_session_and_a_silent_one_does_not() -> None:
+    consumer = Consumer()
+    session = consumer.open()
+    consumer.take(consumer.engine.transport_changed(session, "connected", consumer.now))
+    consumer.take(consumer.engine.transport_changed(session, "disconnected", consumer.now))
+    assert consumer.states() == [("consented", "new", False), ("consented", "connected", False), ("consented", "disconnected", False)]
+    consumer.take(consumer.engine.revoke(session, "transport", "", consumer.now))
+    assert consumer.events("session.revoked")[0]["code"] == "transport"
+    assert consumer.code(consumer.send("session.metrics")) == "session"
+
+
+def test_the_control_channel_says_hello_and_lifts_when_it_goes() -> None:
+    consumer = Consumer()
+    session = consumer.open()
+    consumer.effects.clear()
+    consumer.take(consumer.engine.channel_opened(session))
+    reader: Reader[Any] = Reader("desklink", "EngineControl", DESKLINK)
+    assert reader.read(msgspec.json.encode(consumer.the(do.SendControl).message)).protocol == 3
+    consumer.take(consumer.engine.control(session, b'{"kind":"release_all"}'))
+    assert consumer.the(do.JudgeInput).to is None
+    consumer.take(consumer.engine.channel_closed(session))
+    assert consumer.count(do.LiftInput) == 1
+    [reply] = consumer.engine.control("gone", b"{}", 7)
+    assert isinstance(reply, do.SendControl)
+    assert (reply.message["code"], reply.to) == ("session", 7)
+
+
+# Encoded sources
+
+
+def test_an_encoded_session_captures_nothing_and_forwards_input() -> None:
+    consumer = Consumer()
+    session = consumer.open(FED)
+    assert {type(effect) for effect in consumer.effects} == set()
+    assert consumer.states() == [("consented", "new", False)]
+    consumer.take(consumer.engine.channel_opened(session))
+    consumer.effects.clear()
+    consumer.take(consumer.engine.control(session, b'{"kind":"pointer","phase":"down","x":100,"y":5000,"seq":4}'))
+    assert consumer.events("session.input") == [
+        {"sessionId": session, "input": {"kind": "pointer", "phase": "down", "x": 100, "y": 5000, "seq": 4}}
+    ]
+    assert consumer.the(do.SendControl).message == {"kind": "ack", "seq": 4}
+    metrics = consumer.result(consumer.send("session.metrics"))
+    assert (metrics["input_forwarded"], metrics["input_applied"], metrics["target_kbps"]) == (1, 0, 0)
+    for method, code in (("session.frame", "operation"), ("session.clipboard.read", "clipboard")):
+        assert consumer.code(consumer.send(method, {"session_id": session})) == code
+    request = consumer.send("session.close", {"session_id": session})
+    assert consumer.result(request) == {"closed": True}
+    assert consumer.states()[-1] == ("ended", "closed", False)
+    assert consumer.count(do.CloseSource) == 0
+
+
+def test_feeding_units_nobody_can_see_counts_them_as_dropped() -> None:
+    consumer = Consumer()
+    session = consumer.open(FED)
+    unit = {"session_id": session, "keyframe": True, "data_b64": base64.b64encode(b"\0\0\0\1\x67abc").decode()}
+    assert consumer.result(consumer.send("session.feed", unit)) == {"accepted": True}
+    whole = {**unit, "data_b64": base64.b64encode(bytes(MAX_ACCESS_UNIT_BYTES)).decode()}
+    assert consumer.result(consumer.send("session.feed", whole)) == {"accepted": True}
+    bad = {
+        "": "operation",
+        "AAA": "malformed",
+        "AAAA=": "malformed",
+        "AAA=AAAA": "malformed",
+        "AA A": "malformed",
+        "AA-_": "malformed",
+        "ü": "malformed",
+        base64.b64encode(bytes(MAX_ACCESS_UNIT_BYTES + 1)).decode(): "malformed",
+    }
+    for data, code in bad.items():
+        assert consumer.code(consumer.send("session.feed", {**unit, "data_b64": data})) == code, data[:20]
+    metrics = consumer.result(consumer.send("session.metrics"))
+    assert (metrics["fed_frames"], metrics["dropped_frames"], metrics["encoded_frames"]) == (2, 2, 0)
+    other = Consumer()
+    captured = other.open()
+    assert other.code(other.send("session.feed", {**unit, "session_id": captured})) == "operation"
+
+
+# The end
+
+
+def test_shutdown_closes_the_session_answers_and_exits_last() -> None:
+    consumer = Consumer()
+    session = consumer.open()
+    waiting = consumer.send("session.frame", {"session_id": session, "after_seq": 5})
+    request = consumer.send("shutdown")
+    assert consumer.code(waiting) == "session"
+    assert consumer.code(consumer.send("session.metrics")) == "session"
+    assert consumer.count(do.Exit) == 0
+    again = consumer.send("shutdown")
+    consumer.take(consumer.engine.shutdown(consumer.now))
+    effects = consumer.take(consumer.engine.source_closed(session, consumer.now))
+    assert isinstance(effects[-1], do.Exit)
+    assert consumer.result(request) == {}
+    assert [message.get("id") for message in consumer.said[-2:]] == [request, again]
+    assert consumer.said[-3]["params"]["capture"] == "ended"
+
+
+def test_the_end_waits_for_a_look_at_the_machine() -> None:
+    consumer = Consumer(greet=False)
+    request = consumer.send("capabilities")
+    consumer.take(consumer.engine.shutdown(consumer.now))
+    assert consumer.count(do.Exit) == 0
+    consumer.take(consumer.engine.probed(consumer.the(do.Probe).token, FACTS))
+    assert consumer.result(request)["platform"] == "linux"
+    assert consumer.count(do.Exit) == 1
+
+
+def test_shutdown_without_a_session_and_before_hello() -> None:
+    consumer = Consumer(greet=False)
+    request = consumer.send("shutdown")
+    assert consumer.result(request) == {}
+    assert consumer.count(do.Exit) == 1
+
+
+def test_the_end_of_input_during_an_open_closes_what_is_being_opened() -> None:
+    consumer = Consumer()
+    request = consumer.send("session.open", X11)
+    behind = consumer.send("session.metrics")
+    opening = consumer.the(do.OpenSource)
+    consumer.take(consumer.engine.shutdown(consumer.now))
+    assert (consumer.code(request), consumer.code(behind)) == ("session", "session")
+    assert consumer.the(do.CloseSource).session_id == opening.session_id
+    assert consumer.take(consumer.engine.opened(opening.session_id, SCREEN, None, consumer.now)) == []
+    assert consumer.count(do.Exit) == 0
+    consumer.take(consumer.engine.source_closed(opening.session_id, consumer.now))
+    assert consumer.count(do.Exit) == 1
+    assert consumer.events("session.state") == []
+
+
+def test_the_end_while_one_session_replaces_another() -> None:
+    consumer = Consumer()
+    first = consumer.open()
+    request = consumer.send("session.open", X11)
+    second = [effect for effect in consumer.effects if isinstance(effect, do.OpenSource)][-1].session_id
+    consumer.take(consumer.engine.opened(second, SCREEN, None, consumer.now))
+    consumer.take(consumer.engine.shutdown(consumer.now))
+    assert consumer.code(request) == "session"
+    consumer.take(consumer.engine.source_closed(first, consumer.now))
+    assert consumer.count(do.Exit) == 0
+    consumer.take(consumer.engine.source_closed(second, consumer.now))
+    assert consumer.count(do.Exit) == 1
+    assert consumer.states()[-1] == ("ended", "closed", False)

@@ -1,0 +1,248 @@
+"""The Python API on a real X display: what a program's user would see of it, and what stays pressed afterwards (nothing)."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy
+import pytest
+from PIL import Image
+
+from gtk_kit import GtkForm
+from triptych.adapters.desklink.x11 import X11Input
+from triptych.adapters.display import PrivateDisplay
+from triptych.engine import desktop, desktop_sync
+from triptych.errors import LocalProtocolError, Unavailable, WaitTimeout
+from x11_kit import Client, eventually
+
+pytestmark = pytest.mark.display
+
+CONTROL = ("view", "control")
+
+
+@pytest.fixture
+def kept_form(private_display: PrivateDisplay, gtk_program: Callable[..., GtkForm]) -> Iterator[GtkForm]:
+    """A GTK form that fills a screen under our own keeper."""
+    program = "from triptych.engine.cli import main; main()"
+    keeper = subprocess.Popen(
+        [sys.executable, "-c", program, "desktop", "keep", "--display", private_display.name],
+        env=private_display.env,
+        stdout=subprocess.PIPE,
+    )
+    assert keeper.stdout is not None
+    try:
+        assert keeper.stdout.readline() == b'{"windows":[]}\n'
+        form = gtk_program(private_display)
+        form.wait_until(lambda form: form.layout["window"] == (0, 0, 1280, 800), "the form fills the screen")
+        yield form
+    finally:
+        keeper.terminate()
+        keeper.wait()
+        keeper.stdout.close()
+
+
+def test_a_click_and_a_typed_line_reach_a_gtk_program_and_show(private_display: PrivateDisplay, kept_form: GtkForm, tmp_path: Path) -> None:
+    line = 'Plain {words}: #1 ~ "done"?'
+
+    async def main() -> None:
+        async with desktop.open(private_display.name, CONTROL) as session:
+            before = await session.frame(still_ms=100)
+            await session.click(*kept_form.centre("Name"))
+            kept_form.wait_for("focus", name="Name")
+            await session.type(line + "\n")
+            kept_form.wait_for("activate", value=line)
+            after = await session.frame(after_seq=before.seq, still_ms=100)
+            assert after.seq > before.seq
+            left, top, width, height = kept_form.layout["Name"]
+            entry = (slice(top, top + height), slice(left, left + width))
+            assert not numpy.array_equal(before.array[entry], after.array[entry])
+            await session.click(*kept_form.centre("Save"))
+            kept_form.wait_for("click", name="Save", count=1)
+            saved = await session.save_png(tmp_path / "form.png")
+            with Image.open(tmp_path / "form.png") as picture:
+                assert picture.size == (1280, 800)
+                assert numpy.array_equal(numpy.asarray(picture), saved.array[..., 2::-1])
+            metrics = await session.metrics()
+            assert (metrics["input_applied"], metrics["input_rejected"]) == (5, 0)
+
+    asyncio.run(main())
+
+
+def test_chords_edit_what_was_typed(private_display: PrivateDisplay, kept_form: GtkForm) -> None:
+    with desktop_sync.open(private_display.name, CONTROL) as session:
+        session.click(*kept_form.centre("Name"))
+        session.type("first")
+        kept_form.wait_for("text", value="first")
+        session.press("Control+a", "Shift+x", "y", "+", "Shift+Home", "Enter")
+        kept_form.wait_for("activate", value="Xy+")
+        # A modifier that is held by name changes what chords mean, and is still held after them.
+        session.hold("Shift")
+        session.press("z", "Home")
+        session.release("Shift")
+        session.press("Backspace")
+        kept_form.wait_for("text", value="")
+
+
+def test_a_held_modifier_survives_text(private_display: PrivateDisplay, kept_form: GtkForm) -> None:
+    with X11Input(private_display.name) as look, desktop_sync.open(private_display.name, CONTROL) as session:
+        session.click(*kept_form.centre("Name"))
+        session.hold("Shift")
+        session.type("A!")
+        kept_form.wait_for("text", value="A!")
+        assert look.pressed() == {50}
+
+
+def test_frames_are_views_with_their_damage(bare_display: PrivateDisplay) -> None:
+    with Client(bare_display) as client, desktop_sync.open(bare_display.name) as session:
+        first = session.frame()
+        assert (first.array.shape, first.array.dtype, session.size) == ((800, 1280, 4), numpy.uint8, (1280, 800))
+        assert (first.width, first.height, first.damage) == (1280, 800, ((0, 0, 1280, 800),))
+        assert not first.array.flags.writeable
+        client.fill(0x102030, (100, 100, 8, 8))
+        second = session.frame(after_seq=first.seq, since=first.seq)
+        assert second.damage == ((96, 96, 32, 32),)
+        assert second.array[100, 100].tolist()[:3] == [0x30, 0x20, 0x10]
+        assert not first.array[100, 100, :3].any()
+        part = session.frame(region=(100, 96, 4, 6))
+        assert part.array.shape == (6, 4, 4)
+        assert numpy.array_equal(part.array, second.array[96:102, 100:104])
+        with pytest.raises(WaitTimeout):
+            session.frame(after_seq=second.seq, timeout_ms=30)
+        with pytest.raises(LocalProtocolError) as outside:
+            session.frame(region=(1279, 0, 2, 1))
+        assert outside.value.code == "coordinates"
+
+
+def test_a_waiting_frame_does_not_hold_input_up(bare_display: PrivateDisplay) -> None:
+    async def main() -> None:
+        with Client(bare_display) as client, X11Input(bare_display.name) as look:
+            async with desktop.open(bare_display.name, CONTROL) as session:
+                first = await session.frame()
+                waiting = asyncio.create_task(session.frame(after_seq=first.seq))
+                await session.move(40, 50)
+                assert look.pointer()[:2] == (40, 50)
+                assert not waiting.done()
+                client.fill(0xFF0000, (0, 0, 10, 10))
+                assert (await waiting).seq == first.seq + 1
+
+    asyncio.run(main())
+
+
+def test_refusals_press_nothing(bare_display: PrivateDisplay) -> None:
+    with X11Input(bare_display.name) as look, desktop_sync.open(bare_display.name, CONTROL) as session:
+        acts: dict[str, Callable[[], object]] = {
+            "coordinates": lambda: session.click(1280, 0),
+            "text-unsupported": lambda: session.type("plain, then 日"),
+            "text-too-large": lambda: session.type("a" * 4097),
+            "operation": lambda: session.type("\ud800"),
+        }
+        for code, act in acts.items():
+            with pytest.raises(LocalProtocolError) as refused:
+                act()
+            assert refused.value.code == code
+        with pytest.raises(LocalProtocolError):
+            session.press("Shift+Nope")
+        assert look.pressed() == frozenset()
+    with desktop_sync.open(bare_display.name) as session, pytest.raises(LocalProtocolError) as refused:
+        session.click(1, 1)
+    assert refused.value.code == "permission"
+    for permissions, code in ((("control",), "permission"), (("view", "fly"), "malformed")):
+        with pytest.raises(LocalProtocolError) as refused, desktop_sync.open(bare_display.name, permissions):
+            raise AssertionError("it must not open")
+        assert refused.value.code == code
+
+
+def test_a_display_that_is_not_there() -> None:
+    with pytest.raises(Unavailable) as missing, desktop_sync.open(":998"):
+        raise AssertionError("it must not open")
+    assert ":998" in missing.value.reason
+    assert missing.value.remedy
+
+
+def test_nothing_stays_down_after_the_block_however_it_ends(bare_display: PrivateDisplay) -> None:
+    class Trouble(Exception):
+        pass
+
+    async def hold(trouble: bool) -> None:
+        async with desktop.open(bare_display.name, CONTROL) as session:
+            for key in ("Shift", "Control", "F9", "AltGraph"):
+                await session.hold(key)
+            assert len(look.pressed()) == 4
+            if trouble:
+                raise Trouble
+            held.set()
+            await asyncio.Event().wait()
+
+    async def cancelled() -> None:
+        task = asyncio.create_task(hold(trouble=False))
+        await held.wait()
+        task.cancel()
+        await asyncio.wait([task])
+
+    held = asyncio.Event()
+    with X11Input(bare_display.name) as look:
+        with pytest.raises(Trouble):
+            asyncio.run(hold(trouble=True))
+        assert look.pressed() == frozenset()
+        asyncio.run(cancelled())
+        assert look.pressed() == frozenset()
+
+
+def test_a_display_that_goes_away(bare_display: PrivateDisplay) -> None:
+    with desktop_sync.open(bare_display.name, CONTROL) as session:
+        first = session.frame()
+        bare_display.stop_server()
+        with pytest.raises(Unavailable):
+            session.frame(after_seq=first.seq)
+        with pytest.raises(LocalProtocolError) as refused:
+            session.click(1, 1)
+        assert refused.value.code == "input"
+        for act in (lambda: session.type("a"), lambda: session.press("a"), lambda: session.hold("Shift"), session.release_all):
+            with pytest.raises(LocalProtocolError) as refused:
+                act()
+            assert refused.value.code == "input"
+
+
+def test_no_thread_and_no_descriptor_is_left(bare_display: PrivateDisplay) -> None:
+    def count() -> int:
+        return len(list(Path("/proc/self/fd").iterdir())) + len(list(Path("/proc/self/task").iterdir()))
+
+    with desktop_sync.open(bare_display.name, CONTROL) as session:
+        session.frame()
+    before = count()
+    for _ in range(5):
+        with desktop_sync.open(bare_display.name, CONTROL) as session:
+            session.frame()
+        with pytest.raises(Unavailable), desktop_sync.open(":998", CONTROL):
+            raise AssertionError("it must not open")
+    eventually(lambda: count() <= before, f"no more than {before} threads and descriptors")
+
+
+def test_the_command_line(bare_display: PrivateDisplay, tmp_path: Path) -> None:
+    program = "from triptych.engine.cli import main; main()"
+
+    def run(*arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-c", program, "desktop", *arguments]
+        return subprocess.run(command, capture_output=True, text=True, env={**os.environ, **env}, timeout=30)
+
+    shot = run("screenshot", "--display", bare_display.name, "--json", str(tmp_path / "s.png"))
+    assert shot.returncode == 0, shot.stderr
+    assert '"width": 1280' in shot.stdout
+    with Image.open(tmp_path / "s.png") as picture:
+        assert picture.size == (1280, 800)
+    missing = run("screenshot", str(tmp_path / "none.png"))
+    assert missing.returncode == 1
+    assert missing.stderr.count("\n") == 1
+    assert "DISPLAY" in missing.stderr
+    assert not (tmp_path / "none.png").exists()
+    assert '"available": true' in run("capabilities", DISPLAY=bare_display.name).stdout
+    served = subprocess.run(
+        [sys.executable, "-c", program, "desktop", "serve"], input=b'{"id":1,"method":"shutdown"}\n', capture_output=True, timeout=30
+    )
+    assert (served.returncode, served.stdout) == (0, b'{"id":1,"result":{}}\n')
+    assert served.stderr.count(b"\n") == served.stderr.count(b"running as root") == (os.geteuid() == 0)

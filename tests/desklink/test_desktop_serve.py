@@ -1,0 +1,331 @@
+"""`serve` as a process: what a consumer on two pipes sees of it, on a real X display, until either of them ends."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import random
+import signal
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from desklink_kit import EngineProcess
+from triptych.adapters.desklink.x11 import X11Input
+from triptych.adapters.display import PrivateDisplay
+from x11_kit import Client, eventually
+
+pytestmark = pytest.mark.display
+
+HEADLESS = {name: value for name, value in os.environ.items() if name not in ("DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY")}
+
+#: The serve loop with a peer connection that holds a key, a chord and a button, and prints where it must not.
+HOLDING = """
+import os, sys
+from triptych.adapters.desklink.serve import serve
+from triptych.adapters.desklink.transport import NoTransport
+
+class Client(NoTransport):
+    def __init__(self, reports):
+        self.reports = reports
+    async def start(self, session_id):
+        print("noise", flush=True)
+        os.write(1, b"more noise\\n")
+        self.reports.channel_opened(session_id)
+        for text in (
+            b'{"kind":"key","name":"Shift","down":true,"seq":1}',
+            b'{"kind":"key","name":"F5","down":true,"modifiers":["Control"],"seq":2}',
+            b'{"kind":"pointer","phase":"down","x":3,"y":4,"button":3,"seq":3}',
+        ):
+            self.reports.control_received(session_id, text)
+
+sys.exit(serve(Client))
+"""
+SHIFT, CONTROL, F5 = 50, 37, 71
+
+
+def test_a_session_from_hello_to_shutdown(bare_display: PrivateDisplay) -> None:
+    path = Path(bare_display.runtime_dir) / "frame.raw"
+    with EngineProcess(bare_display.env) as engine, Client(bare_display) as client:
+        assert engine.listening() == []
+        hello = engine.ask("hello", {"protocol": 3})
+        assert (hello["protocol"], hello["platform"], hello["x11"]) == (3, "linux", {"available": True, "size": [1280, 800]})
+        assert (hello["input"]["pointer"], hello["input"]["grant"], hello["clipboard"]["read"]) == (True, "granted", False)
+        source = {"kind": "x11", "display": bare_display.name}
+        opened = engine.ask("session.open", {"source": source, "permissions": ["view", "control"]})
+        session = opened["sessionId"]
+        assert opened["geometry"]["encoded"] == {"width": 1280, "height": 800}
+        engine.event("session.state", capture="consented", transport="new", firstFrame=False)
+        engine.event("session.frame.changed", seq=1, damage=[[0, 0, 1280, 800]])
+        assert engine.listening() == []
+
+        waiting = engine.send(
+            "session.frame", {"session_id": session, "after_seq": 1, "since": 1, "path": str(path), "region": [60, 30, 8, 4]}
+        )
+        assert engine.ask("session.metrics")["captured_frames"] == 1
+        client.fill(0x102030, (64, 32, 32, 32))
+        answer = engine.answer(waiting)["result"]
+        assert (answer["seq"], answer["width"], answer["height"], answer["written"]) == (2, 8, 4, True)
+        assert answer["damage"] == [[64, 32, 32, 32]]
+        pixels = path.read_bytes()
+        assert len(pixels) == 8 * 4 * 4
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+        # The two last rows from x = 64 on are painted: B, G, R.
+        assert pixels[3 * 32 + 16 : 3 * 32 + 19] == b"\x30\x20\x10"
+        assert pixels[3 * 32 + 12 : 3 * 32 + 15] == bytes(3)
+        assert engine.event("session.frame.changed", seq=2)["damage"] == [[64, 32, 32, 32]]
+
+        for bad in ("/tmp/frame.raw", str(path.parent / "none" / "f"), str(path.parent)):
+            assert engine.code("session.frame", {"session_id": session, "path": bad}) == "frame"
+        assert engine.code("session.restart_ice", {"session_id": session}) == "transport"
+        assert engine.ask("session.close", {"session_id": session}) == {"closed": True}
+        engine.event("session.state", capture="ended", transport="closed", firstFrame=False)
+        assert engine.ask("shutdown") == {}
+        assert engine.exit_code() == 0
+        assert engine.errors() == ""
+
+
+def test_a_downscaled_frame_is_nearest_samples(bare_display: PrivateDisplay) -> None:
+    path = Path(bare_display.runtime_dir) / "frame.raw"
+    with EngineProcess(bare_display.env) as engine, Client(bare_display) as client:
+        client.fill(0x0000FF, (0, 0, 640, 800))
+        session = engine.open(bare_display.name, max_width=640, max_height=400)
+        frame = engine.ask("session.frame", {"session_id": session, "after_seq": 0, "path": str(path)})
+        assert (frame["width"], frame["height"]) == (640, 400)
+        pixels = path.read_bytes()
+        assert pixels[319 * 4 : 321 * 4] == b"\xff\0\0\xff" + b"\0\0\0\xff"
+
+
+def test_without_a_display_it_answers_honestly_and_still_takes_encoded_video() -> None:
+    with EngineProcess(HEADLESS) as engine:
+        capabilities = engine.ask("capabilities")
+        assert capabilities["session"] == {"kind": "none"}
+        assert capabilities["x11"] == {"available": False, "size": None}
+        assert not capabilities["input"]["pointer"]
+        assert capabilities["input"]["unavailable_reason"]["remedy"]
+        engine.ask("hello", {"protocol": 3})
+        for display in (None, ":1", "nonsense", ":99999999"):
+            source = {"kind": "x11", "display": display}
+            assert engine.code("session.open", {"source": source, "permissions": ["view"]}) == "source"
+        source = {"kind": "encoded", "codec": "h264", "width": 486, "height": 1080}
+        session = engine.ask("session.open", {"source": source, "permissions": ["view", "control"]})["sessionId"]
+        unit = {"session_id": session, "keyframe": True, "data_b64": base64.b64encode(bytes(8 << 20)).decode()}
+        assert engine.ask("session.feed", unit) == {"accepted": True}
+        assert engine.ask("session.metrics")["fed_frames"] == 1
+        assert engine.process.stdin is not None
+        engine.process.stdin.close()
+        assert engine.exit_code() == 0
+        assert engine.said[-1]["params"]["capture"] == "ended"
+
+
+def test_lines_that_are_no_requests_and_the_ones_after_them() -> None:
+    with EngineProcess(HEADLESS) as engine:
+        engine.write(b"x" * (17 << 20) + b'\n\n  \n{"id":7,"method":"capabilities"}\n\xff\n')
+        engine.answer(7, seconds=20)
+        engine.wait_for(lambda message: len(engine.said) == 3, "third line")
+        assert [message["error"]["code"] for message in engine.said if "error" in message] == ["malformed"] * 2
+        # A last line without a newline is a request too.
+        engine.write(b'{"id":8,"method":"shutdown"}')
+        assert engine.process.stdin is not None
+        engine.process.stdin.close()
+        assert engine.exit_code() == 0
+        assert engine.answer(8)["result"] == {}
+
+
+def test_a_fuzzed_channel_ends_alive_and_answering(bare_display: PrivateDisplay) -> None:
+    chance = random.Random(3)
+    words = ["session.open", "session.frame", "session.feed", "session.close", "session.metrics", "hello", "x", "session.candidate"]
+    values = [
+        None,
+        0,
+        -1,
+        1e99,
+        "",
+        "x",
+        [],
+        {},
+        [1, 2, 3, 4],
+        {"kind": "x11", "display": bare_display.name},
+        {"kind": "encoded"},
+        ["view"],
+        True,
+    ]
+    keys = ["session_id", "source", "permissions", "region", "path", "timeout_ms", "protocol", "data_b64", "keyframe", "max_fps"]
+    with EngineProcess(bare_display.env) as engine:
+        session = engine.open(bare_display.name, "view", "control")
+        for _ in range(1500):
+            params = {chance.choice(keys): chance.choice([*values, session]) for _ in range(chance.randrange(6))}
+            line = json.dumps({"id": chance.randrange(10**6, 10**9), "method": chance.choice(words), "params": params}).encode()
+            if chance.random() < 0.3:
+                at = chance.randrange(len(line))
+                line = line[:at] + bytes([chance.randrange(256)]) + line[at + chance.randrange(3) :]
+            engine.write(line.replace(b"\n", b"") + b"\n")
+            engine.read(time.monotonic())
+        assert engine.ask("capabilities", seconds=30)["protocol"] == 3
+        assert engine.ask("shutdown") == {}
+        assert engine.exit_code() == 0
+        assert "Traceback" not in engine.errors()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_signal_lifts_what_is_held_and_nothing_stray_reached_stdout(bare_display: PrivateDisplay, number: signal.Signals) -> None:
+    with EngineProcess(bare_display.env, HOLDING) as engine, X11Input(bare_display.name) as look:
+        session = engine.open(bare_display.name, "view", "control")
+        eventually(lambda: engine.ask("session.metrics")["input_applied"] == 3, "the input is applied")
+        assert look.pressed() == {SHIFT, CONTROL, F5}
+        assert look.pointer() == (3, 4, frozenset({3}))
+        engine.process.send_signal(number)
+        assert engine.exit_code() == 0
+        assert look.pressed() == frozenset()
+        assert look.pointer()[2] == frozenset()
+        assert engine.said[-1]["params"] == {"sessionId": session, "capture": "ended", "transport": "closed", "firstFrame": False}
+        assert "noise\nmore noise" in engine.errors()
+
+
+def test_the_end_of_stdin_and_close_lift_what_is_held(bare_display: PrivateDisplay) -> None:
+    for ending in ("stdin", "close", "lease"):
+        with EngineProcess(bare_display.env, HOLDING) as engine, X11Input(bare_display.name) as look:
+            session = engine.open(bare_display.name, "view", "control", ttl_seconds=2 if ending == "lease" else 60)
+            eventually(lambda look=look: look.pressed() == {SHIFT, CONTROL, F5}, "the keys are down")
+            if ending == "stdin":
+                assert engine.process.stdin is not None
+                engine.process.stdin.close()
+            elif ending == "close":
+                engine.ask("session.close", {"session_id": session})
+            engine.event("session.state", capture="ended")
+            assert look.pressed() == frozenset()
+            if ending == "lease":
+                assert engine.events("session.revoked")[0]["code"] == "lease"
+
+
+def test_a_consumer_that_reads_nothing_holds_nothing_up(bare_display: PrivateDisplay) -> None:
+    with EngineProcess(bare_display.env) as engine, Client(bare_display) as client:
+        engine.open(bare_display.name)
+        for number in range(4000):
+            engine.write(b'{"id":%d,"method":"session.metrics"}\n' % (number + 1000))
+        client.fill(0xFFFFFF, (0, 0, 64, 64))
+        began = time.monotonic()
+        engine.process.send_signal(signal.SIGTERM)
+        assert engine.process.wait(10) == 0
+        assert time.monotonic() - began < 3
+
+
+def test_a_consumer_that_closes_its_end_of_stdout(bare_display: PrivateDisplay) -> None:
+    with EngineProcess(bare_display.env) as engine, Client(bare_display) as client:
+        engine.open(bare_display.name)
+        assert engine.process.stdout is not None
+        engine.process.stdout.close()
+        client.fill(0xFFFFFF, (0, 0, 64, 64))
+        assert engine.process.wait(10) == 0
+
+
+def test_requests_from_a_file_and_from_nowhere(tmp_path: Path) -> None:
+    script = tmp_path / "requests"
+    script.write_bytes(b'{"id":1,"method":"capabilities"}\n{"id":2,"method":"shutdown"}\n')
+    with script.open("rb") as stdin, EngineProcess(HEADLESS, stdin=stdin.fileno()) as engine:
+        assert engine.exit_code() == 0
+        assert engine.answer(1)["result"]["protocol"] == 3
+        assert engine.said[-1] == {"id": 2, "result": {}}
+    with EngineProcess(HEADLESS, stdin=subprocess.DEVNULL) as engine:
+        assert engine.exit_code() == 0
+
+
+def test_a_lost_display_is_told_once_and_tried_three_times(bare_display: PrivateDisplay) -> None:
+    with EngineProcess(bare_display.env) as engine:
+        session = engine.open(bare_display.name, "view", "control")
+        engine.event("session.frame.changed", seq=1)
+        waiting = engine.send("session.frame", {"session_id": session, "after_seq": 1, "timeout_ms": 60000})
+        bare_display.stop_server()
+        stopped = engine.event("session.capture.stopped")
+        assert bare_display.name in stopped["reason"]
+        assert engine.answer(waiting)["error"]["code"] == "stream-stopped"
+        assert engine.code("session.frame", {"session_id": session}) == "stream-stopped"
+        engine.event("session.state", seconds=15, capture="ended", transport="new")
+        assert engine.code("session.frame", {"session_id": session, "still_ms": 10}) == "stream-stopped"
+        assert len(engine.events("session.capture.stopped")) == 1
+        assert engine.ask("session.close", {"session_id": session}) == {"closed": True}
+        assert engine.code("session.open", {"source": {"kind": "x11", "display": bare_display.name}, "permissions": ["view"]}) == "source"
+        assert engine.ask("shutdown") == {}
+        assert engine.exit_code() == 0
+
+
+def test_a_display_that_comes_back_is_captured_again(bare_display: PrivateDisplay) -> None:
+    with EngineProcess(bare_display.env) as engine:
+        session = engine.open(bare_display.name, "view", "control")
+        engine.event("session.frame.changed", seq=1)
+        bare_display.stop_server()
+        engine.event("session.capture.stopped")
+        # With -displayfd a server makes no lock file: the number is still claimed by the fixture.
+        screen = ["-screen", "0", "1280x800x24", "-nolisten", "tcp", "-noreset", "-displayfd", "1"]
+        command = ["Xvfb", bare_display.name, "-auth", bare_display.env["XAUTHORITY"], *screen]
+        again = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            engine.event("session.state", seconds=15, capture="streaming", transport="new")
+            frame = engine.ask("session.frame", {"session_id": session, "after_seq": 1, "since": 1})
+            assert (frame["seq"], frame["damage"]) == (2, [[0, 0, 1280, 800]])
+            assert len(engine.events("session.capture.stopped")) == 1
+            assert engine.ask("shutdown") == {}
+            assert engine.exit_code() == 0
+        finally:
+            again.terminate()
+            again.wait()
+
+
+def test_a_display_server_that_hangs_holds_nothing_up(bare_display: PrivateDisplay) -> None:
+    with EngineProcess(bare_display.env) as engine:
+        session = engine.open(bare_display.name, "view", "control")
+        engine.event("session.frame.changed", seq=1)
+        os.kill(bare_display.pid, signal.SIGSTOP)
+        try:
+            engine.send("session.frame", {"session_id": session, "path": str(Path(bare_display.runtime_dir) / "f")})
+            assert engine.ask("session.metrics")["captured_frames"] == 1
+            assert not engine.ask("capabilities")["x11"]["available"]
+            engine.process.send_signal(signal.SIGTERM)
+            assert engine.exit_code(seconds=3) == 0
+            assert engine.said[-1]["params"]["capture"] == "ended"
+        finally:
+            os.kill(bare_display.pid, signal.SIGCONT)
+
+
+def test_the_root_window_is_resized_without_a_loss(bare_display: PrivateDisplay) -> None:
+    path = Path(bare_display.runtime_dir) / "frame.raw"
+    with EngineProcess(bare_display.env) as engine, Client(bare_display) as client:
+        session = engine.open(bare_display.name)
+        engine.event("session.frame.changed", seq=1)
+        client.resize_screen(800, 600)
+        client.fill(0xFF8040, (0, 0, 800, 600))
+        eventually(lambda: engine.ask("session.frame", {"session_id": session, "still_ms": 50})["seq"] > 1, "a frame after the resize")
+        frame = engine.ask("session.frame", {"session_id": session, "still_ms": 50, "path": str(path)})
+        assert (frame["width"], frame["height"]) == (1280, 800)
+        assert path.read_bytes()[-4:] == b"\x40\x80\xff\xff"
+        assert engine.events("session.capture.stopped") == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "out", "err"),
+    [
+        (["version"], 0, "0.", ""),
+        (["--version"], 0, "0.", ""),
+        (["-V"], 0, "0.", ""),
+        (["help"], 0, "triptych-desklink", ""),
+        (["--help"], 0, "triptych-desklink", ""),
+        ([], 0, "triptych-desklink", ""),
+        (["capabilities"], 0, "{\n", ""),
+        (["frobnicate"], 2, "triptych-desklink", "unknown command: frobnicate\n"),
+        (["keep"], 1, '{"error":"no display given"}\n', ""),
+        (["keep", "--help"], 0, "usage", ""),
+    ],
+)
+def test_the_script_of_the_original_engine(arguments: list[str], code: int, out: str, err: str) -> None:
+    program = "import sys; from triptych.engine.desklink_command import main; sys.exit(main())"
+    done = subprocess.run([sys.executable, "-c", program, *arguments], capture_output=True, text=True, env=HEADLESS, timeout=20)
+    assert done.returncode == code
+    assert done.stdout.startswith(out)
+    assert done.stderr == err
+    if "capabilities" in arguments:
+        assert json.loads(done.stdout)["protocol"] == 3
