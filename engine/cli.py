@@ -16,6 +16,13 @@ from ..errors import ProtocolError, TriptychError
 
 #: command → (module beside this one, attribute, help line). The modules are imported only when their command runs.
 COMMANDS: dict[str, tuple[str, str, str]] = {
+    "terminal": ("terminal_command", "terminal_command", "See and drive a program in a terminal (termwright/3)."),
+    "desktop": ("desktop_command", "desktop_command", "See and drive a desktop (desklink v3)."),
+    "activity": ("activity_command", "activity_command", "Keep a private record of where a person works (collector protocol)."),
+    "demo": ("demo_command", "demo_command", "Show the three panels at work on a private display."),
+    "schema": ("schema_command", "schema_command", "Print a message's schema, or explain every fault of a document."),
+    "machines": ("machines_command", "machines_command", "Print a lifecycle as a diagram or a table."),
+    "doctor": ("doctor_command", "doctor_command", "Say what this machine can do, what is missing and what mends it."),
     "version": ("cli", "version_command", "Print the version."),
 }
 

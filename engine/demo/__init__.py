@@ -1,0 +1,1 @@
+"""The demonstration that `triptych demo` and `make run` play: two small programs, and the show of the three panels."""

@@ -1,0 +1,26 @@
+"""Log lines never reach stdout: not from the command, and not from the library in a program that configured nothing."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+
+@pytest.mark.parametrize("configure", ["", "from triptych.engine.logs import to_stderr; to_stderr('info')"])
+def test_a_log_line_goes_to_stderr(configure: str) -> None:
+    code = f"{configure}\nfrom triptych.adapters.log import get_logger\nget_logger().warning('something odd', number=7)"
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert answer.stdout == ""
+    assert "something odd" in answer.stderr
+    assert "7" in answer.stderr
+
+
+def test_an_application_that_configured_structlog_gets_the_lines_where_it_wants_them() -> None:
+    code = (
+        "import io, structlog\nplace = io.StringIO()\nstructlog.configure(logger_factory=structlog.PrintLoggerFactory(place))\n"
+        "from triptych.adapters.log import get_logger\nget_logger().warning('something odd')\nassert 'something odd' in place.getvalue()"
+    )
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert (answer.stdout, answer.stderr) == ("", "")
