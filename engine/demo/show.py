@@ -88,9 +88,7 @@ async def _visit_the_passphrase(session: desktop.Session) -> None:
 def _desktop_panel(console: Console, picture: desktop.Frame, session: desktop.Session, path: Path) -> Panel:
     width, height = session.size
     caption = Text(f"{width}x{height}, frame {picture.seq}; clicked, and typed “{LINE}”\n", style="dim")
-    body = (
-        caption.append_text(_thumbnail(picture, min(console.width - 4, 72))) if console.color_system in ("truecolor", "256") else caption
-    )
+    body = caption.append_text(_thumbnail(picture, min(console.width - 4, 72))) if console.color_system in ("truecolor", "256") else caption
     return Panel(body, title="desktop", subtitle=str(path), border_style="blue")
 
 
