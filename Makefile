@@ -1,20 +1,21 @@
 # Two commands matter: `make run` shows the three panels, `make test` checks everything. Both set up what they need.
 
-PYTHON ?= python3
+# PYTHON=/path/to/python3 names another interpreter for the virtual environment.
 VENV := .venv
 BIN := $(VENV)/bin
-PYTEST := $(BIN)/pytest -c tests/pytest.ini
+# Two cores, and much waiting. The folder has a short name since paths of unix sockets may not be long.
+PYTEST := base=$$(mktemp -d /tmp/XXXXXX) && trap "rm -rf $$base" EXIT && $(BIN)/pytest -c tests/pytest.ini -n 3 --dist loadfile --basetemp=$$base/t
 
-.PHONY: help setup run test gen lint bench docs fuzz soak clean
+.PHONY: help setup run test gen lint bench docs fuzz clean
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 10
 
 setup:  ## system packages, virtual environment, C helpers; does nothing when they stand
-	@PYTHON=$(PYTHON) bash tools/setup.sh
+	@PYTHON="$(PYTHON)" bash tools/setup.sh
 
-run: setup  ## show the three panels on a private display; KEEP=1 stays until Ctrl-C
-	@exec $(BIN)/triptych demo $(if $(KEEP),--keep)
+run: setup  ## show the three panels on a private display; KEEP=1 stays until Ctrl-C, OUT=DIR names where the files go
+	@exec $(BIN)/triptych demo $(if $(KEEP),--keep) $(if $(OUT),--out "$(OUT)")
 
 test: setup  ## check that generated files are current, lint, then every test
 	@$(MAKE) --no-print-directory lint
@@ -28,7 +29,7 @@ lint: setup  ## ruff, mypy --strict, import rules, generated files current
 	@$(BIN)/ruff format --check .
 	@mkdir -p .types && ln -sfn .. .types/triptych
 	@$(BIN)/mypy -p triptych --exclude '(^|/)(tests|setup\.py|benchmarks)'
-	@$(BIN)/lint-imports --no-cache
+	@$(BIN)/lint-imports --no-cache --no-logo
 	@$(BIN)/python -m triptych.tools.gen --check
 
 bench: setup  ## ours beside a peer, interleaved: ONLY=name picks, JSON=1 prints an object a line
@@ -38,7 +39,8 @@ docs: setup  ## the documentation as HTML, with the diagrams as SVG
 	@$(BIN)/python -m triptych.tools.docs
 
 fuzz: setup  ## the property tests with many more examples
-	@HYPOTHESIS_PROFILE=fuzz $(PYTEST) tests -m property $(ARGS)
+	@export HYPOTHESIS_PROFILE=fuzz; $(PYTEST) tests -m property $(ARGS)
 
 clean:  ## remove what setup and the builds made
-	@rm -rf $(VENV) build dist .types triptych-demo docs/_build native/*/*.so *.egg-info
+	@rm -rf $(VENV) build dist .types .setup.lock .hypothesis .mypy_cache .ruff_cache triptych-demo docs/_build native/*/*.so *.egg-info
+	@find . -name __pycache__ -prune -exec rm -rf {} +

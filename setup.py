@@ -4,9 +4,11 @@ import os
 from pathlib import Path
 
 from setuptools import setup
+from setuptools.command.build_ext import build_ext
+from setuptools.command.build_py import build_py
 
 ROOT = Path(__file__).parent
-ROOMS = ("engine", "adapters", "machines", "generated", "native", "tools", "schemas")
+ROOMS = ("engine", "adapters", "machines", "generated", "native", "schemas")
 
 
 def version() -> str:
@@ -22,12 +24,39 @@ def packages() -> list[str]:
     return ["triptych", *sorted("triptych." + ".".join(folder.parts) for folder in folders)]
 
 
+class Modules(build_py):
+    """Leaves out what stands beside the package only because the root is the package."""
+
+    def find_package_modules(self, package: str, package_dir: str) -> list[tuple[str, str, str]]:
+        found = super().find_package_modules(package, package_dir)
+        return [module for module in found if (package, module[1]) != ("triptych", "setup")]
+
+
+class Helpers(build_ext):
+    """A machine without a compiler or the X11 headers still gets all the rest; `triptych doctor` says what is missing.
+
+    In a checkout a helper that does not build is an error.
+    """
+
+    def run(self) -> None:
+        for extension in self.extensions:
+            extension.optional = not self.inplace
+        super().run()
+
+    def build_extension(self, ext: object) -> None:
+        try:
+            super().build_extension(ext)
+        except Exception:
+            self.warn("a C helper cannot be built, so this desktop cannot be captured or driven: `triptych doctor` names what is missing")
+            raise
+
+
 setup(
     version=version(),
     packages=packages(),
     package_dir={"triptych": "."},
-    package_data={"triptych": ["py.typed"], "": ["*.json", "*.pyi", "*.jinja2"]},
-    # A machine without the X11 headers still gets the protocols and machines: `triptych doctor` says what is missing.
+    package_data={"triptych": ["py.typed"], "": ["*.json", "*.pyi"]},
+    cmdclass={"build_py": Modules, "build_ext": Helpers},
     cffi_modules=[] if os.environ.get("TRIPTYCH_NO_NATIVE") else ["native/linux/build_x11.py:ffi"],
     options={"bdist_wheel": {"py_limited_api": "cp311"}},
 )

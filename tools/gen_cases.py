@@ -8,6 +8,7 @@ key, unknown key, wrong word. `beyond` marks refusals that JSON Schema itself ca
 from __future__ import annotations
 
 import copy
+import itertools
 import json
 import re
 from collections import Counter, deque
@@ -273,8 +274,8 @@ class _Cases:
         plain = replace(site, code=None) if "x-code" in schema else site
         yield self._case(site, "the word", wanted, place)
         yield from self._wrong_type(kinds, plain, place, "const")
-        if not isinstance(wanted, bool):
-            yield self._case(site, "another", f"{wanted}x" if isinstance(wanted, str) else wanted + 1, place, "const")
+        another = not wanted if isinstance(wanted, bool) else f"{wanted}x" if isinstance(wanted, str) else wanted + 1
+        yield self._case(site, "another", another, place, "const")
 
     def _enum(self, words: list[Any], site: Site, place: Place) -> Iterator[dict[str, Any]]:
         for word in words:
@@ -288,15 +289,29 @@ class _Cases:
         at_union = schema.get("x-fault-at") == "union"
         yield from self._wrong_type(("object",), site, place)
         deeper = () if at_union else (tag,)
-        yield self._case(site, "no tag", {}, place, "tag", *deeper)
-        yield self._case(site, "unknown tag", {tag: "no-such-word"}, place, "tag", *deeper)
-        yield self._case(site, "tag of a wrong type", {tag: 1}, place, "tag", *deeper)
+        first = self._constants_before(tag, schema)
+        yield self._case(site, "no tag", {**first}, place, "tag", *deeper)
+        yield self._case(site, "unknown tag", {**first, tag: "no-such-word"}, place, "tag", *deeper)
+        yield self._case(site, "tag of a wrong type", {**first, tag: 1}, place, "tag", *deeper)
+        for key, wanted in first.items():
+            yield self._case(site, f"unknown tag, no {key}", {tag: "no-such-word"}, place, "required", key)
+            yield self._case(site, f"unknown tag, another {key}", {tag: "no-such-word", key: [wanted]}, place, "const", key)
         for name in union_tags(self._bundle, schema).values():
             keys = () if site.key is None else (site.key,)
             here = (*place.at, *keys, *site.inner)
             message = place.put(site.wrap(self.least({"$ref": f"#/$defs/{name}"})), *keys)
             union_at = here if at_union and site.union_at is None else site.union_at
             self._queue.append((name, Place(place.root, message, here, union_at, site.code)))
+
+    def _constants_before(self, tag: str, schema: Schema) -> dict[str, Any]:
+        """What every member of a union declares before its tag as the same constant: it is asked before a tag that nobody knows."""
+        declared = []
+        for name in union_tags(self._bundle, schema).values():
+            properties = self._bundle.resolve({"$ref": f"#/$defs/{name}"})["properties"]
+            before = itertools.takewhile(lambda key: key != tag, properties)
+            declared.append({key: self._bundle.resolve(properties[key]).get("const") for key in before})
+        first, *others = declared
+        return {key: value for key, value in first.items() if value is not None and all(other.get(key) == value for other in others)}
 
     def _alternatives(self, schema: Schema, site: Site, place: Place) -> Iterator[dict[str, Any]]:
         parts = schema.get("oneOf") or schema.get("anyOf")
@@ -341,7 +356,8 @@ class _Cases:
             )
             if bad is not None:
                 yield self._case(site, "against the pattern", bad, place, "pattern")
-            return
+            if "maxLength" not in schema:
+                return
         least, most, limit = schema.get("minLength", 0), schema.get("maxLength"), self._limits.get(schema.get("x-max-bytes", ""))
         yield self._case(site, "shortest", "a" * least, place)
         if least:

@@ -53,7 +53,20 @@ def models(bundle: Bundle) -> str:
         run = subprocess.run(command, capture_output=True, text=True, check=False)
         if run.returncode or run.stderr.strip():
             raise RuntimeError(f"datamodel-codegen on {bundle.protocol} (its warnings are lost constraints):\n{run.stderr}")
-        return out.read_text(encoding="utf-8").rstrip() + "\n"
+        return _as_tuples(out.read_text(encoding="utf-8").rstrip()) + "\n"
+
+
+def _as_tuples(text: str) -> str:
+    """The same with every `list[X]` written as `tuple[X, ...]`: an accepted message is immutable all the way down."""
+    start = text.rfind("list[")
+    while start >= 0:
+        end, open_brackets = start + len("list["), 1
+        while open_brackets:
+            open_brackets += {"[": 1, "]": -1}.get(text[end], 0)
+            end += 1
+        text = f"{text[:start]}tuple[{text[start + 5 : end - 1]}, ...]{text[end:]}"
+        start = text.rfind("list[", 0, start)
+    return text
 
 
 OPTIONS = (

@@ -80,17 +80,14 @@ class DeclaredApp(Struct, frozen=True, forbid_unknown_fields=True, gc=False, kw_
         name="bundleId"
     )
     """A letter or digit, then 2 to 127 letters, digits, dots and hyphens, all ASCII."""
-    name: Annotated[
-        str, Meta(description="Not blank; cut at 1024 UTF-16 code units.", min_length=1)
-    ]
+    name: Annotated[str, Meta(description="Not blank; cut at 1024 UTF-16 code units.")]
     """Not blank; cut at 1024 UTF-16 code units."""
 
 
 class CompanionStored(Struct, frozen=True, forbid_unknown_fields=True, gc=False, kw_only=True):
     """Answer 201: the observation is stored."""
 
-    stored: Annotated[bool, Meta(description="Always true.")]
-    """Always true."""
+    stored: bool
 
 
 class CompanionError(Struct, frozen=True, forbid_unknown_fields=True, gc=False, kw_only=True):
@@ -106,19 +103,19 @@ class WirePolicy(Struct, frozen=True, forbid_unknown_fields=True, gc=False, kw_o
     """What the collector may look at: only what is allowed."""
 
     mode: Literal["include-only"]
-    allowed_bundle_ids: Annotated[list[str], Meta(description="Applications that may be observed.")] = field(
+    allowed_bundle_ids: Annotated[tuple[str, ...], Meta(description="Applications that may be observed.")] = field(
         name="allowedBundleIds"
     )
     """Applications that may be observed."""
-    blocked_bundle_ids: Annotated[list[str], Meta(description="Applications about which nothing is said.")] = field(
+    blocked_bundle_ids: Annotated[tuple[str, ...], Meta(description="Applications about which nothing is said.")] = field(
         name="blockedBundleIds"
     )
     """Applications about which nothing is said."""
-    protected_bundle_ids: Annotated[list[str], Meta(description="Applications of which only the identity is said.")] = field(
+    protected_bundle_ids: Annotated[tuple[str, ...], Meta(description="Applications of which only the identity is said.")] = field(
         name="protectedBundleIds"
     )
     """Applications of which only the identity is said."""
-    protected_path_patterns: Annotated[list[str], Meta(description="Globs over documents and titles that must not be reported; only * is special.")] = field(
+    protected_path_patterns: Annotated[tuple[str, ...], Meta(description="Globs over documents and titles that must not be reported; only * is special.")] = field(
         name="protectedPathPatterns"
     )
     """Globs over documents and titles that must not be reported; only * is special."""
@@ -361,7 +358,7 @@ class Hello(Struct, frozen=True, forbid_unknown_fields=True, gc=False, kw_only=T
 
     v: ProtocolVersion
     capabilities: Annotated[
-        list[Capability],
+        tuple[Capability, ...],
         Meta(
             description="What the collector can report; may be empty and may repeat itself."
         ),
@@ -556,7 +553,7 @@ class EditorPayload(Struct, frozen=True, forbid_unknown_fields=True, gc=False, k
     """The file that a paired editor shows, and the workspace it belongs to."""
 
     app: DeclaredApp
-    workspace_root: Annotated[str, Meta(description="An absolute POSIX, drive or UNC path without NUL.", min_length=1)] = field(
+    workspace_root: Annotated[str, Meta(description="An absolute POSIX, drive or UNC path without NUL.")] = field(
         name="workspaceRoot"
     )
     """An absolute POSIX, drive or UNC path without NUL."""
@@ -608,16 +605,14 @@ CompanionPayload: TypeAlias = Annotated[
 class CompanionWithheld(Struct, frozen=True, forbid_unknown_fields=True, gc=False, kw_only=True):
     """Answer 202: the observation was taken but not stored."""
 
-    stored: Annotated[bool, Meta(description="Always false.")]
-    """Always false."""
+    stored: bool
     reason: CompanionRefusal | UnsetType = UNSET
 
 
 class CompanionAlive(Struct, frozen=True, forbid_unknown_fields=True, gc=False, kw_only=True):
     """Answer 200 to a health question: the intake is listening."""
 
-    ok: Annotated[bool, Meta(description="Always true.")]
-    """Always true."""
+    ok: bool
     port: Port
 
 
@@ -761,7 +756,7 @@ class PolicySnapshot(Struct, frozen=True, forbid_unknown_fields=True, gc=False, 
     revision: NonNegativeInt
     mode: PolicyMode
     rules: Annotated[
-        list[PolicyRule], Meta(description="Built-in rules first, then by id.")
+        tuple[PolicyRule, ...], Meta(description="Built-in rules first, then by id.")
     ]
     """Built-in rules first, then by id."""
     updated_at_ms: NonNegativeInt = field(name="updatedAtMs")
@@ -771,18 +766,18 @@ class AdapterIds(Struct, frozen=True, forbid_unknown_fields=True, gc=False, kw_o
     """The application ids of an adapter on each platform."""
 
     darwin: Annotated[
-        list[BundleId], Meta(description="Bundle identifiers, compared exactly.")
+        tuple[BundleId, ...], Meta(description="Bundle identifiers, compared exactly.")
     ]
     """Bundle identifiers, compared exactly."""
     win32: Annotated[
-        list[BundleId],
+        tuple[BundleId, ...],
         Meta(
             description="Executable names, compared without case when both end in .exe."
         ),
     ]
     """Executable names, compared without case when both end in .exe."""
     linux: Annotated[
-        list[BundleId],
+        tuple[BundleId, ...],
         Meta(description="Desktop file names with their suffix, compared exactly."),
     ]
     """Desktop file names with their suffix, compared exactly."""
@@ -806,6 +801,6 @@ class AdapterTable(Struct, frozen=True, forbid_unknown_fields=True, gc=False, kw
     """All adapters; their order decides the order of the wire lists."""
 
     adapters: Annotated[
-        list[AdapterEntry], Meta(description="The adapters in table order.")
+        tuple[AdapterEntry, ...], Meta(description="The adapters in table order.")
     ]
     """The adapters in table order."""

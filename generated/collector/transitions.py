@@ -6,6 +6,7 @@ from __future__ import annotations
 TABLES: dict[str, dict[tuple[str, str], tuple[str, ...]]] = {
     "manager": {
         ("idle", "start"): ("spawning",),
+        ("idle", "recover"): ("spawning",),
         ("idle", "control"): ("idle",),
         ("idle", "stop"): ("stopped",),
         ("spawning", "spawned"): ("terminating", "stopping", "hello"),

@@ -141,6 +141,7 @@ CODES: Final[dict[str, dict[str, Any]]] = {
             {'last': ('bundleId',), 'code': 'app-bundle-id'},
             {'last': ('name',), 'code': 'app-name'},
             {'last': ('workspaceRoot',), 'code': 'workspace-root'},
+            {'keyword': ('inside:filePath,workspaceRoot',), 'code': 'file-path-outside'},
             {'last': ('filePath',), 'code': 'file-path'},
             {'last': ('event',), 'code': 'event'},
             {'last': ('languageId',), 'code': 'language-id'},
@@ -343,8 +344,8 @@ WALK: Final[dict[str, dict[str, Any]]] = {
         'op': 'object',
         'fields': {
             'source': (True, {'op': 'const', 'value': 'browser'}),
-            'origin': (True, {'op': 'string'}),
-            'path': (True, {'op': 'string'}),
+            'origin': (True, {'op': 'string', 'rules': ('canonical-origin',)}),
+            'path': (True, {'op': 'string', 'rules': ('canonical-path',)}),
             'browserSession': (True, {'op': 'ref', 'to': 'RequiredText'}),
             'seq': (True, {'op': 'ref', 'to': 'PositiveInt'}),
             'observedAtMs': (True, {'op': 'number'}),
@@ -356,7 +357,7 @@ WALK: Final[dict[str, dict[str, Any]]] = {
         'op': 'object',
         'fields': {
             'bundleId': (True, {'op': 'string', 'pattern': '^[A-Za-z0-9][A-Za-z0-9.-]{2,127}\\Z'}),
-            'name': (True, {'op': 'string', 'least': 1}),
+            'name': (True, {'op': 'string', 'rules': ('not-blank',)}),
         },
     },
     'EditorPayload': {
@@ -364,7 +365,7 @@ WALK: Final[dict[str, dict[str, Any]]] = {
         'fields': {
             'source': (True, {'op': 'const', 'value': 'editor'}),
             'app': (True, {'op': 'ref', 'to': 'DeclaredApp'}),
-            'workspaceRoot': (True, {'op': 'string', 'least': 1}),
+            'workspaceRoot': (True, {'op': 'string', 'rules': ('absolute-path',)}),
             'editorSession': (True, {'op': 'ref', 'to': 'RequiredText'}),
             'seq': (True, {'op': 'ref', 'to': 'PositiveInt'}),
             'observedAtMs': (True, {'op': 'number'}),
@@ -374,14 +375,18 @@ WALK: Final[dict[str, dict[str, Any]]] = {
             'surfaceKind': (False, {'op': 'ref', 'to': 'EditorSurfaceKind'}),
             'title': (False, {'op': 'any'}),
         },
+        'rules': ('inside:filePath,workspaceRoot',),
     },
     'CompanionPayload': {'op': 'tagged', 'tag': 'source', 'members': {'browser': 'BrowserPayload', 'editor': 'EditorPayload'}},
-    'CompanionStored': {'op': 'object', 'fields': {'stored': (True, {'op': 'boolean'})}},
+    'CompanionStored': {'op': 'object', 'fields': {'stored': (True, {'op': 'const', 'value': True})}},
     'CompanionWithheld': {
         'op': 'object',
-        'fields': {'stored': (True, {'op': 'boolean'}), 'reason': (False, {'op': 'ref', 'to': 'CompanionRefusal'})},
+        'fields': {'stored': (True, {'op': 'const', 'value': False}), 'reason': (False, {'op': 'ref', 'to': 'CompanionRefusal'})},
     },
-    'CompanionAlive': {'op': 'object', 'fields': {'ok': (True, {'op': 'boolean'}), 'port': (True, {'op': 'ref', 'to': 'Port'})}},
+    'CompanionAlive': {
+        'op': 'object',
+        'fields': {'ok': (True, {'op': 'const', 'value': True}), 'port': (True, {'op': 'ref', 'to': 'Port'})},
+    },
     'CompanionError': {'op': 'object', 'fields': {'error': (True, {'op': 'string', 'least': 1})}},
     'CollectorIdentity': {
         'op': 'object',

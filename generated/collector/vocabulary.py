@@ -120,7 +120,6 @@ CAPTURE_WORD: Final[tuple[str, ...]] = ('stopped', 'running', 'paused', 'permiss
 PROTOCOL_ERROR_CODE: Final[tuple[str, ...]] = (
     'line-too-long',
     'invalid-json',
-    'not-an-object',
     'version-mismatch',
     'unknown-type',
     'malformed',

@@ -59,22 +59,19 @@ ForwardedControl: TypeAlias = dict[str, Any]
 class AcceptedResult(Struct, frozen=True, forbid_unknown_fields=True, gc=False, kw_only=True):
     """The answer to session.description, session.candidate, session.restart_ice and session.feed."""
 
-    accepted: Annotated[bool, Meta(description="Always true.")]
-    """Always true."""
+    accepted: bool
 
 
 class ClipboardWriteResult(Struct, frozen=True, forbid_unknown_fields=True, gc=False, kw_only=True):
     """The clipboard holds the text now."""
 
-    written: Annotated[bool, Meta(description="Always true.")]
-    """Always true."""
+    written: bool
 
 
 class CloseResult(Struct, frozen=True, forbid_unknown_fields=True, gc=False, kw_only=True):
     """The session is closed."""
 
-    closed: Annotated[bool, Meta(description="Always true.")]
-    """Always true."""
+    closed: bool
 
 
 class PointResult(Struct, frozen=True, forbid_unknown_fields=True, gc=False, kw_only=True):
@@ -151,11 +148,11 @@ NonEmptyText: TypeAlias = Annotated[
 SessionId: TypeAlias = Annotated[
     str,
     Meta(
-        description="The id of a session: 32 lower-case hexadecimal digits, 16 random bytes.",
-        min_length=1,
+        description="The id of a session: 16 random bytes in lower-case hexadecimal.",
+        pattern="^[0-9a-f]{32}\\Z",
     ),
 ]
-"""The id of a session: 32 lower-case hexadecimal digits, 16 random bytes."""
+"""The id of a session: 16 random bytes in lower-case hexadecimal."""
 
 
 Code: TypeAlias = Annotated[
@@ -183,7 +180,7 @@ class Point(Struct, frozen=True, forbid_unknown_fields=True, gc=False, kw_only=T
 
 
 Box: TypeAlias = Annotated[
-    list[UnsignedInt32],
+    tuple[UnsignedInt32, ...],
     Meta(
         description="A box in pixels of the encoded surface: x, y, width, height.",
         max_length=4,
@@ -194,7 +191,7 @@ Box: TypeAlias = Annotated[
 
 
 Damage: TypeAlias = Annotated[
-    list[Box],
+    tuple[Box, ...],
     Meta(description="The boxes that changed, in coordinates of the whole frame."),
 ]
 """The boxes that changed, in coordinates of the whole frame."""
@@ -313,7 +310,7 @@ class DesktopSession(Struct, frozen=True, forbid_unknown_fields=True, gc=False, 
 
 
 SizePair: TypeAlias = Annotated[
-    list[UnsignedInt32],
+    tuple[UnsignedInt32, ...],
     Meta(description="Width and height in pixels.", max_length=2, min_length=2),
 ]
 """Width and height in pixels."""
@@ -324,26 +321,26 @@ class LinuxCapture(Struct, frozen=True, forbid_unknown_fields=True, gc=False, kw
 
     mechanism: Text
     backends: Annotated[
-        list[Text],
+        tuple[Text, ...],
         Meta(
             description="The capture back ends of this build, whether or not this machine can use them."
         ),
     ]
     """The capture back ends of this build, whether or not this machine can use them."""
     formats: Annotated[
-        list[PixelFormat], Meta(description="The pixel formats it takes.")
+        tuple[PixelFormat, ...], Meta(description="The pixel formats it takes.")
     ]
     """The pixel formats it takes."""
     cursor: CursorMode
-    audio: Annotated[bool, Meta(description="Always false: sound is never captured.")]
-    """Always false: sound is never captured."""
+    audio: Annotated[bool, Meta(description="Sound is never captured.")]
+    """Sound is never captured."""
 
 
 class EncodeFacts(Struct, frozen=True, forbid_unknown_fields=True, gc=False, kw_only=True):
     """How this build encodes."""
 
     codecs: Annotated[
-        list[EncodedCodec], Meta(description="In the order of the offer.")
+        tuple[EncodedCodec, ...], Meta(description="In the order of the offer.")
     ]
     """In the order of the offer."""
     hardware: Annotated[bool, Meta(description="Whether a hardware encoder is used.")]
@@ -360,7 +357,7 @@ class LinuxInput(Struct, frozen=True, forbid_unknown_fields=True, gc=False, kw_o
     """Whether a wheel can be turned."""
     keyboard: Annotated[bool, Meta(description="Whether keys can be pressed.")]
     """Whether keys can be pressed."""
-    text: Annotated[list[TextReach], Meta(description="Which characters can be typed.")]
+    text: Annotated[tuple[TextReach, ...], Meta(description="Which characters can be typed.")]
     """Which characters can be typed."""
     layout: Annotated[str, Meta(description="The keyboard layout, with its variant in brackets.")] | None
     """The keyboard layout, with its variant in brackets."""
@@ -375,7 +372,7 @@ class ClipboardFacts(Struct, frozen=True, forbid_unknown_fields=True, gc=False, 
     """Whether it can be read."""
     write: Annotated[bool, Meta(description="Whether it can be written.")]
     """Whether it can be written."""
-    mime: Annotated[list[Text], Meta(description="The types it carries.")]
+    mime: Annotated[tuple[Text, ...], Meta(description="The types it carries.")]
     """The types it carries."""
     max_bytes: UnsignedInt32 = field(name="maxBytes")
 
@@ -384,7 +381,7 @@ class EncodedFacts(Struct, frozen=True, forbid_unknown_fields=True, gc=False, kw
     """What a consumer may feed itself."""
 
     codecs: Annotated[
-        list[FedCodec], Meta(description="The codecs this build carries.")
+        tuple[FedCodec, ...], Meta(description="The codecs this build carries.")
     ]
     """The codecs this build carries."""
 
@@ -410,21 +407,20 @@ class MacCapture(Struct, frozen=True, forbid_unknown_fields=True, gc=False, kw_o
 
     mechanism: Text
     backends: (
-        Annotated[list[Text], Meta(description="The capture back ends of this build.")]
+        Annotated[tuple[Text, ...], Meta(description="The capture back ends of this build.")]
         | UnsetType
     ) = UNSET
     """The capture back ends of this build."""
     formats: Annotated[
-        list[PixelFormat], Meta(description="The pixel formats it takes.")
+        tuple[PixelFormat, ...], Meta(description="The pixel formats it takes.")
     ]
     """The pixel formats it takes."""
     cursor: CursorMode | UnsetType = UNSET
-    audio: (
-        Annotated[bool, Meta(description="Always false: sound is never captured.")]
-        | UnsetType
-    ) = UNSET
-    """Always false: sound is never captured."""
-    displays: Annotated[list[MacDisplay], Meta(description="The active displays.")]
+    audio: Annotated[bool, Meta(description="Sound is never captured.")] | UnsetType = (
+        UNSET
+    )
+    """Sound is never captured."""
+    displays: Annotated[tuple[MacDisplay, ...], Meta(description="The active displays.")]
     """The active displays."""
     grant: CaptureGrant
     unavailable_reason: UnavailableReason | None
@@ -440,7 +436,7 @@ class MacInput(Struct, frozen=True, forbid_unknown_fields=True, gc=False, kw_onl
     """Whether a wheel can be turned."""
     keyboard: Annotated[bool, Meta(description="Whether keys can be pressed.")]
     """Whether keys can be pressed."""
-    text: Annotated[list[TextReach], Meta(description="Which characters can be typed.")]
+    text: Annotated[tuple[TextReach, ...], Meta(description="Which characters can be typed.")]
     """Which characters can be typed."""
     layout: Annotated[str, Meta(description="The current keyboard layout; a hint, not proof.")] | None
     """The current keyboard layout; a hint, not proof."""
@@ -458,6 +454,14 @@ class MacCapabilities(Struct, frozen=True, forbid_unknown_fields=True, gc=False,
     encode: EncodeFacts
     input: MacInput
     clipboard: ClipboardFacts
+    encoded: EncodedFacts
+
+
+class WindowsCapabilities(Struct, frozen=True, forbid_unknown_fields=True, gc=False, kw_only=True, tag_field="platform", tag="windows"):
+    """What an engine can do on Windows: carry what its consumer feeds, no more."""
+
+    protocol: ProtocolVersion
+    engine: NonEmptyText
     encoded: EncodedFacts
 
 
@@ -506,7 +510,7 @@ class ControlKey(Struct, frozen=True, forbid_unknown_fields=True, gc=False, kw_o
     """Whether the key goes down or up."""
     modifiers: (
         Annotated[
-            list[Text],
+            tuple[Text, ...],
             Meta(
                 description="Modifiers to hold with it; names nobody knows are ignored."
             ),
@@ -784,7 +788,7 @@ class KeeperReport(Struct, frozen=True, forbid_unknown_fields=True, gc=False, kw
     """Every visible window of the screen, bottom of the stack first."""
 
     windows: Annotated[
-        list[KeeperWindow], Meta(description="The windows; none is an empty list.")
+        tuple[KeeperWindow, ...], Meta(description="The windows; none is an empty list.")
     ]
     """The windows; none is an empty list."""
 
@@ -937,7 +941,7 @@ class IceServer(Struct, frozen=True, forbid_unknown_fields=True, gc=False, kw_on
     """One STUN or TURN server."""
 
     urls: Annotated[
-        list[Text], Meta(description="The server's addresses; all of them are used.")
+        tuple[Text, ...], Meta(description="The server's addresses; all of them are used.")
     ]
     """The server's addresses; all of them are used."""
     username: OptionalString | UnsetType = UNSET
@@ -958,7 +962,7 @@ class OpenParams(Struct, frozen=True, forbid_unknown_fields=True, gc=False, kw_o
     """The picture's source; absent or null asks the portal."""
     permissions: (
         Annotated[
-            list[Permission],
+            tuple[Permission, ...],
             Meta(
                 description="What the session may do; none by default, and a session without view is refused."
             ),
@@ -1016,7 +1020,7 @@ class OpenParams(Struct, frozen=True, forbid_unknown_fields=True, gc=False, kw_o
     """The frame rate cap, brought into 1 to 60; default 30."""
     ice_servers: (
         Annotated[
-            list[IceServer], Meta(description="STUN and TURN servers; none by default.")
+            tuple[IceServer, ...], Meta(description="STUN and TURN servers; none by default.")
         ]
         | UnsetType
     ) = UNSET
@@ -1217,7 +1221,12 @@ class PointParams(Struct, frozen=True, forbid_unknown_fields=True, gc=False, kw_
     y: SafeInt | UnsetType = UNSET
     label: (
         Annotated[
-            str, Meta(description="Printable ASCII to show beside it.", max_length=96)
+            str,
+            Meta(
+                description="Printable ASCII to show beside it.",
+                max_length=96,
+                pattern="^[ -~]*\\Z",
+            ),
         ]
         | UnsetType
     ) = UNSET
@@ -1368,7 +1377,7 @@ class LinuxCapabilities(Struct, frozen=True, forbid_unknown_fields=True, gc=Fals
 
 
 Capabilities: TypeAlias = Annotated[
-    LinuxCapabilities | MacCapabilities,
+    LinuxCapabilities | MacCapabilities | WindowsCapabilities,
     Meta(description="What an engine can do on its machine."),
 ]
 """What an engine can do on its machine."""

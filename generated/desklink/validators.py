@@ -281,7 +281,7 @@ WALK: Final[dict[str, dict[str, Any]]] = {
             'backends': (True, {'op': 'array', 'items': {'op': 'ref', 'to': 'Text'}}),
             'formats': (True, {'op': 'array', 'items': {'op': 'ref', 'to': 'PixelFormat'}}),
             'cursor': (True, {'op': 'ref', 'to': 'CursorMode'}),
-            'audio': (True, {'op': 'boolean'}),
+            'audio': (True, {'op': 'const', 'value': False}),
         },
     },
     'EncodeFacts': {
@@ -358,7 +358,7 @@ WALK: Final[dict[str, dict[str, Any]]] = {
             'backends': (False, {'op': 'array', 'items': {'op': 'ref', 'to': 'Text'}}),
             'formats': (True, {'op': 'array', 'items': {'op': 'ref', 'to': 'PixelFormat'}}),
             'cursor': (False, {'op': 'ref', 'to': 'CursorMode'}),
-            'audio': (False, {'op': 'boolean'}),
+            'audio': (False, {'op': 'const', 'value': False}),
             'displays': (True, {'op': 'array', 'items': {'op': 'ref', 'to': 'MacDisplay'}}),
             'grant': (True, {'op': 'ref', 'to': 'CaptureGrant'}),
             'unavailable_reason': (
@@ -403,7 +403,20 @@ WALK: Final[dict[str, dict[str, Any]]] = {
             'encoded': (True, {'op': 'ref', 'to': 'EncodedFacts'}),
         },
     },
-    'Capabilities': {'op': 'tagged', 'tag': 'platform', 'members': {'linux': 'LinuxCapabilities', 'macos': 'MacCapabilities'}},
+    'WindowsCapabilities': {
+        'op': 'object',
+        'fields': {
+            'protocol': (True, {'op': 'ref', 'to': 'ProtocolVersion'}),
+            'engine': (True, {'op': 'ref', 'to': 'NonEmptyText'}),
+            'platform': (True, {'op': 'const', 'value': 'windows'}),
+            'encoded': (True, {'op': 'ref', 'to': 'EncodedFacts'}),
+        },
+    },
+    'Capabilities': {
+        'op': 'tagged',
+        'tag': 'platform',
+        'members': {'linux': 'LinuxCapabilities', 'macos': 'MacCapabilities', 'windows': 'WindowsCapabilities'},
+    },
     'ControlPointer': {
         'op': 'object',
         'fields': {
@@ -752,7 +765,7 @@ WALK: Final[dict[str, dict[str, Any]]] = {
             'geometry': (True, {'op': 'ref', 'to': 'Geometry'}),
         },
     },
-    'AcceptedResult': {'op': 'object', 'fields': {'accepted': (True, {'op': 'boolean'})}},
+    'AcceptedResult': {'op': 'object', 'fields': {'accepted': (True, {'op': 'const', 'value': True})}},
     'FrameResult': {
         'op': 'object',
         'fields': {
@@ -766,8 +779,8 @@ WALK: Final[dict[str, dict[str, Any]]] = {
         },
     },
     'ClipboardReadResult': {'op': 'object', 'fields': {'text': (True, {'op': 'ref', 'to': 'Text'}), 'truncated': (True, {'op': 'boolean'})}},
-    'ClipboardWriteResult': {'op': 'object', 'fields': {'written': (True, {'op': 'boolean'})}},
-    'CloseResult': {'op': 'object', 'fields': {'closed': (True, {'op': 'boolean'})}},
+    'ClipboardWriteResult': {'op': 'object', 'fields': {'written': (True, {'op': 'const', 'value': True})}},
+    'CloseResult': {'op': 'object', 'fields': {'closed': (True, {'op': 'const', 'value': True})}},
     'PointResult': {'op': 'object', 'fields': {'shown': (True, {'op': 'boolean'})}},
     'EmptyResult': {'op': 'object', 'fields': {}},
     'MetricsResult': {
@@ -970,7 +983,7 @@ WALK: Final[dict[str, dict[str, Any]]] = {
             'generation': (False, {'op': 'ref', 'to': 'OptionalUnsignedInt64'}),
             'x': (False, {'op': 'ref', 'to': 'SafeInt'}),
             'y': (False, {'op': 'ref', 'to': 'SafeInt'}),
-            'label': (False, {'op': 'string', 'most': 96}),
+            'label': (False, {'op': 'string', 'most': 96, 'pattern': '^[ -~]*\\Z'}),
             'timeout_ms': (False, {'op': 'integer', 'low': 1, 'high': 120000}),
             'clear': (False, {'op': 'boolean'}),
         },
@@ -1119,7 +1132,7 @@ WALK: Final[dict[str, dict[str, Any]]] = {
     'Text': {'op': 'string'},
     'OptionalString': {'op': 'types', 'of': ((('string',), {'op': 'string'}), (('null',), {'op': 'null'}))},
     'NonEmptyText': {'op': 'string', 'least': 1},
-    'SessionId': {'op': 'string', 'least': 1},
+    'SessionId': {'op': 'string', 'pattern': '^[0-9a-f]{32}\\Z'},
     'Code': {'op': 'string', 'least': 1},
     'Size': {
         'op': 'object',

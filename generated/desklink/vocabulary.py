@@ -268,6 +268,76 @@ ROOT_DEPTH: Final[int] = 24
 
 CAPTURE_RETRIES: Final[int] = 3
 
+BITRATE_BASE_KBPS: Final[int] = 1500
+
+BITRATE_KBPS_PER_10000_PIXELS: Final[int] = 18
+
+MAX_BITRATE_KBPS: Final[int] = 25000
+
+START_BITRATE_KBPS: Final[int] = 3000
+
+REFINE_AFTER_MS: Final[int] = 150
+
+KEEPALIVE_AFTER_MS: Final[int] = 1000
+
+CONNECTION_POLL_MS: Final[int] = 50
+
+MIN_QUANTIZER: Final[int] = 2
+
+MOTION_MAX_QUANTIZER: Final[int] = 52
+
+REFINE_MAX_QUANTIZER: Final[int] = 10
+
+FRAME_BURST_MS: Final[int] = 60
+
+BUDGET_HEADROOM: Final[float] = 1.25
+
+LARGE_FRAME_FACTOR: Final[int] = 4
+
+HALF_MIN_WIDTH_PIXELS: Final[int] = 640
+
+HALF_AFTER_FRAMES: Final[int] = 5
+
+HALF_AFTER_DEBT_FRAMES: Final[int] = 2
+
+FULL_AFTER_FRAMES: Final[int] = 30
+
+PACER_MIN_BITS_PER_SECOND: Final[int] = 20000000
+
+PACER_BITRATE_FACTOR: Final[int] = 3
+
+PACER_BURST_BITS: Final[int] = 256000
+
+RATE_FLOOR_KBPS: Final[int] = 500
+
+RATE_FLOOR_FRACTION: Final[float] = 0.125
+
+QUEUE_HIGH_MS: Final[int] = 25
+
+QUEUE_LOW_MS: Final[int] = 10
+
+QUEUE_DECREASE_INTERVAL_MS: Final[int] = 300
+
+QUEUE_DECREASE_FACTOR: Final[float] = 0.85
+
+LOSS_REPORT_INTERVAL_MS: Final[int] = 1000
+
+LOSS_HIGH_FRACTION: Final[float] = 0.1
+
+LOSS_LOW_FRACTION: Final[float] = 0.02
+
+LOSS_DECREASE_FACTOR: Final[float] = 0.7
+
+RATE_INCREASE_FACTOR: Final[float] = 1.08
+
+RATE_INCREASE_KBPS: Final[int] = 64
+
+BASE_DELAY_WINDOW_MS: Final[int] = 15000
+
+STANDING_DELAY_WINDOW_MS: Final[int] = 200
+
+DELIVERED_WINDOW_MS: Final[int] = 500
+
 MAX_FED_WIDTH: Final[int] = 7680
 
 MAX_FED_HEIGHT: Final[int] = 4320
@@ -435,6 +505,7 @@ KEYS: Final[dict[str, tuple[str, ...]]] = {
     'MacCapture': ('mechanism', 'backends', 'formats', 'cursor', 'audio', 'displays', 'grant', 'unavailable_reason'),
     'MacInput': ('mechanism', 'pointer', 'wheel', 'keyboard', 'text', 'layout', 'unavailable_reason', 'grant'),
     'MacCapabilities': ('protocol', 'engine', 'platform', 'session', 'capture', 'encode', 'input', 'clipboard', 'encoded'),
+    'WindowsCapabilities': ('protocol', 'engine', 'platform', 'encoded'),
     'ControlPointer': ('kind', 'phase', 'x', 'y', 'button', 'seq'),
     'ControlWheel': ('kind', 'dx', 'dy', 'seq'),
     'ControlKey': ('kind', 'name', 'character', 'down', 'modifiers', 'seq'),

@@ -127,7 +127,7 @@ NonEmptyText: TypeAlias = Annotated[
 
 
 NodeRefs: TypeAlias = Annotated[
-    list[Text],
+    tuple[Text, ...],
     Meta(
         description="Ids of other nodes, in the order the program gave them.",
         max_length=1024,
@@ -164,7 +164,7 @@ class HitRegion(Struct, frozen=True, forbid_unknown_fields=True, gc=False, kw_on
 class HitGrid(Struct, frozen=True, forbid_unknown_fields=True, gc=False, kw_only=True):
     """All pointer runs of the viewport, row-major and without overlap."""
 
-    regions: Annotated[list[HitRegion], Meta(max_length=50000)]
+    regions: Annotated[tuple[HitRegion, ...], Meta(max_length=50000)]
 
 
 class Span(Struct, frozen=True, forbid_unknown_fields=True, gc=False, kw_only=True):
@@ -182,7 +182,7 @@ class Span(Struct, frozen=True, forbid_unknown_fields=True, gc=False, kw_only=Tr
 
 
 Spans: TypeAlias = Annotated[
-    list[Span],
+    tuple[Span, ...],
     Meta(description="Painted runs, row-major and without overlap.", max_length=50000),
 ]
 """Painted runs, row-major and without overlap."""
@@ -449,7 +449,7 @@ class Instrumentation(Struct, frozen=True, forbid_unknown_fields=True, gc=False,
 
     highest_tier: InjectionTier = field(name="highestTier")
     semantic_class: SemanticClass = field(name="semanticClass")
-    degraded_capabilities: Annotated[list[DegradedCapability], Meta(max_length=17)] = (
+    degraded_capabilities: Annotated[tuple[DegradedCapability, ...], Meta(max_length=17)] = (
         field(name="degradedCapabilities")
     )
 
@@ -465,7 +465,7 @@ class ProbeInfo(Struct, frozen=True, forbid_unknown_fields=True, gc=False, kw_on
         name="probeVersion"
     )
     identity_kind: IdentityKind = field(name="identityKind")
-    capabilities: Annotated[list[ProbeCapability], Meta(max_length=7)]
+    capabilities: Annotated[tuple[ProbeCapability, ...], Meta(max_length=7)]
     instrumentation: Instrumentation
 
 
@@ -475,7 +475,7 @@ class ProviderInfo(Struct, frozen=True, forbid_unknown_fields=True, gc=False, kw
     id: Identifier
     version: Identifier
     method: ProviderMethod
-    capabilities: Annotated[list[ProviderCapability], Meta(max_length=7, min_length=1)]
+    capabilities: Annotated[tuple[ProviderCapability, ...], Meta(max_length=7, min_length=1)]
 
 
 class Hello(Struct, frozen=True, forbid_unknown_fields=True, gc=False, kw_only=True, tag_field="type", tag="hello"):
@@ -484,9 +484,9 @@ class Hello(Struct, frozen=True, forbid_unknown_fields=True, gc=False, kw_only=T
     protocol: Literal["termwright/3"]
     token: Identifier
     adapter: AdapterInfo
-    capabilities: Annotated[list[AdapterCapability], Meta(max_length=12)]
+    capabilities: Annotated[tuple[AdapterCapability, ...], Meta(max_length=12)]
     probe: ProbeInfo | UnsetType = UNSET
-    providers: Annotated[list[ProviderInfo], Meta(max_length=64)] | UnsetType = UNSET
+    providers: Annotated[tuple[ProviderInfo, ...], Meta(max_length=64)] | UnsetType = UNSET
 
 
 class RevisionCommit(Struct, frozen=True, forbid_unknown_fields=True, gc=False, kw_only=True, tag_field="type", tag="revision-commit"):
@@ -790,7 +790,9 @@ class ProbeState(Struct, frozen=True, forbid_unknown_fields=True, gc=False, kw_o
     value_sensitivity: Sensitivity | UnsetType = field(
         name="valueSensitivity", default=UNSET
     )
-    selected_index: SafeInt | UnsetType = field(name="selectedIndex", default=UNSET)
+    selected_index: NonNegativeInt | UnsetType = field(
+        name="selectedIndex", default=UNSET
+    )
     text_selection: TextSelection | UnsetType = field(
         name="textSelection", default=UNSET
     )
@@ -806,18 +808,26 @@ class ProbeAccessibility(Struct, frozen=True, forbid_unknown_fields=True, gc=Fal
     description: Text | UnsetType = UNSET
 
 
+ObjectRefs: TypeAlias = Annotated[
+    tuple[NonEmptyText, ...],
+    Meta(
+        description="Identity values of other objects, in the order the program gave them.",
+        max_length=1024,
+    ),
+]
+"""Identity values of other objects, in the order the program gave them."""
+
+
 class ProbeOperation(Struct, frozen=True, forbid_unknown_fields=True, gc=False, kw_only=True):
     """One step of the framework's work on a frame."""
 
     kind: ProbeOperationKind
     ordinal: NonNegativeInt
     target: (
-        Annotated[
-            Text, Meta(description="The identity value of the object it worked on.")
-        ]
+        Annotated[ProbeIdentity, Meta(description="The object it worked on.")]
         | UnsetType
     ) = UNSET
-    """The identity value of the object it worked on."""
+    """The object it worked on."""
     framework_type: Text | UnsetType = field(name="frameworkType", default=UNSET)
     intended_rect: Rect | UnsetType = field(name="intendedRect", default=UNSET)
 
@@ -839,11 +849,11 @@ class InputRecipe(Struct, frozen=True, forbid_unknown_fields=True, gc=False, kw_
 
     action: RecipeAction
     requires_focus: bool = field(name="requiresFocus")
-    steps: Annotated[list[RecipeStep], Meta(max_length=1024, min_length=1)]
+    steps: Annotated[tuple[RecipeStep, ...], Meta(max_length=1024, min_length=1)]
 
 
 InputRecipes: TypeAlias = Annotated[
-    list[InputRecipe],
+    tuple[InputRecipe, ...],
     Meta(description="At most one recipe for each action.", max_length=4),
 ]
 """At most one recipe for each action."""
@@ -963,19 +973,19 @@ class ProviderAvailable(Struct, frozen=True, forbid_unknown_fields=True, gc=Fals
     session_id: Identifier = field(name="sessionId")
     revision: PositiveInt
     evidence: ProviderEvidenceSource
-    pointer_regions: Annotated[list[ProviderRegion], Meta(max_length=50000)] = field(
+    pointer_regions: Annotated[tuple[ProviderRegion, ...], Meta(max_length=50000)] = field(
         name="pointerRegions"
     )
     painted_regions: (
-        Annotated[list[ProviderRegion], Meta(max_length=50000)] | UnsetType
+        Annotated[tuple[ProviderRegion, ...], Meta(max_length=50000)] | UnsetType
     ) = field(name="paintedRegions", default=UNSET)
     input_modes: InputModes | UnsetType = field(name="inputModes", default=UNSET)
     focus_state: FocusState | UnsetType = field(name="focusState", default=UNSET)
     action_recipes: (
-        Annotated[list[RecipientRecipes], Meta(max_length=50000)] | UnsetType
+        Annotated[tuple[RecipientRecipes, ...], Meta(max_length=50000)] | UnsetType
     ) = field(name="actionRecipes", default=UNSET)
     scroll_states: (
-        Annotated[list[RecipientScroll], Meta(max_length=50000)] | UnsetType
+        Annotated[tuple[RecipientScroll, ...], Meta(max_length=50000)] | UnsetType
     ) = field(name="scrollStates", default=UNSET)
     hit_grid: HitGrid | UnsetType = field(name="hitGrid", default=UNSET)
 
@@ -1031,7 +1041,7 @@ class SnapshotPatch(Struct, frozen=True, forbid_unknown_fields=True, gc=False, k
     columns: PositiveInt | UnsetType = UNSET
     rows: PositiveInt | UnsetType = UNSET
     cursor: Cursor | UnsetType = UNSET
-    root_ids: Annotated[list[Text], Meta(max_length=50000)] | UnsetType = field(
+    root_ids: Annotated[tuple[Text, ...], Meta(max_length=50000)] | UnsetType = field(
         name="rootIds", default=UNSET
     )
     coordinate_space: CoordinateSpaceObservation | UnsetType = field(
@@ -1039,10 +1049,10 @@ class SnapshotPatch(Struct, frozen=True, forbid_unknown_fields=True, gc=False, k
     )
     hit_grid: HitGridObservation | UnsetType = field(name="hitGrid", default=UNSET)
     provider_evidence: (
-        Annotated[list[ProviderEvidence], Meta(max_length=64)] | UnsetType
+        Annotated[tuple[ProviderEvidence, ...], Meta(max_length=64)] | UnsetType
     ) = field(name="providerEvidence", default=UNSET)
     clear: (
-        Annotated[list[ClearableSnapshotField], Meta(max_length=2)] | None | UnsetType
+        Annotated[tuple[ClearableSnapshotField, ...], Meta(max_length=2)] | None | UnsetType
     ) = UNSET
 
 
@@ -1086,10 +1096,10 @@ class ProbeAnnotations(Struct, frozen=True, forbid_unknown_fields=True, gc=False
     test_id: Text | UnsetType = field(name="testId", default=UNSET)
     description: Text | UnsetType = UNSET
     extended: ExtendedObject | UnsetType = UNSET
-    actions: Annotated[list[Action], Meta(max_length=7)] | UnsetType = UNSET
+    actions: Annotated[tuple[Action, ...], Meta(max_length=7)] | UnsetType = UNSET
     input_recipes: InputRecipes | UnsetType = field(name="inputRecipes", default=UNSET)
-    labelled_by: NodeRefs | UnsetType = field(name="labelledBy", default=UNSET)
-    described_by: NodeRefs | UnsetType = field(name="describedBy", default=UNSET)
+    labelled_by: ObjectRefs | UnsetType = field(name="labelledBy", default=UNSET)
+    described_by: ObjectRefs | UnsetType = field(name="describedBy", default=UNSET)
 
 
 class ProbeObject(Struct, frozen=True, forbid_unknown_fields=True, gc=False, kw_only=True):
@@ -1109,7 +1119,7 @@ class ProbeObject(Struct, frozen=True, forbid_unknown_fields=True, gc=False, kw_
     annotations: ProbeAnnotations | UnsetType = UNSET
     paint_order: SafeInt | UnsetType = field(name="paintOrder", default=UNSET)
     unobservable: (
-        Annotated[list[UnobservableField], Meta(max_length=50000)] | UnsetType
+        Annotated[tuple[UnobservableField, ...], Meta(max_length=21)] | UnsetType
     ) = UNSET
 
 
@@ -1117,8 +1127,8 @@ class ProbeFrame(Struct, frozen=True, forbid_unknown_fields=True, gc=False, kw_o
     """What a framework probe hands to its adapter for one frame; it never crosses the wire."""
 
     frame: PositiveInt
-    objects: Annotated[list[ProbeObject], Meta(max_length=50000)]
-    operations: Annotated[list[ProbeOperation], Meta(max_length=50000)] | UnsetType = (
+    objects: Annotated[tuple[ProbeObject, ...], Meta(max_length=50000)]
+    operations: Annotated[tuple[ProbeOperation, ...], Meta(max_length=50000)] | UnsetType = (
         UNSET
     )
 
@@ -1134,11 +1144,11 @@ class Node(Struct, frozen=True, forbid_unknown_fields=True, gc=False, kw_only=Tr
     value: SemanticValueObservation | UnsetType = UNSET
     state: NodeState | UnsetType = UNSET
     extended: ExtendedObject | UnsetType = UNSET
-    actions: Annotated[list[Action], Meta(max_length=7)] | UnsetType = UNSET
+    actions: Annotated[tuple[Action, ...], Meta(max_length=7)] | UnsetType = UNSET
     input_recipes: InputRecipes | UnsetType = field(name="inputRecipes", default=UNSET)
     labelled_by: NodeRefs | UnsetType = field(name="labelledBy", default=UNSET)
     described_by: NodeRefs | UnsetType = field(name="describedBy", default=UNSET)
-    text_ranges: Annotated[list[TextRange], Meta(max_length=1024)] | UnsetType = field(
+    text_ranges: Annotated[tuple[TextRange, ...], Meta(max_length=1024)] | UnsetType = field(
         name="textRanges", default=UNSET
     )
     test_id: Text | UnsetType = field(name="testId", default=UNSET)
@@ -1157,17 +1167,17 @@ class Snapshot(Struct, frozen=True, forbid_unknown_fields=True, gc=False, kw_onl
     """The whole semantic tree of a terminal program at one revision."""
 
     v: Literal[3]
-    session_id: NonEmptyText = field(name="sessionId")
+    session_id: Identifier = field(name="sessionId")
     revision: PositiveInt
     columns: PositiveInt
     rows: PositiveInt
     cursor: Cursor | UnsetType = UNSET
-    root_ids: Annotated[list[Text], Meta(max_length=50000)] = field(name="rootIds")
-    nodes: Annotated[list[Node], Meta(max_length=50000)]
+    root_ids: Annotated[tuple[Text, ...], Meta(max_length=50000)] = field(name="rootIds")
+    nodes: Annotated[tuple[Node, ...], Meta(max_length=50000)]
     coordinate_space: CoordinateSpaceObservation = field(name="coordinateSpace")
     hit_grid: HitGridObservation = field(name="hitGrid")
     provider_evidence: (
-        Annotated[list[ProviderEvidence], Meta(max_length=64)] | UnsetType
+        Annotated[tuple[ProviderEvidence, ...], Meta(max_length=64)] | UnsetType
     ) = field(name="providerEvidence", default=UNSET)
 
 
@@ -1194,11 +1204,11 @@ class NodePatch(Struct, frozen=True, forbid_unknown_fields=True, gc=False, kw_on
     value: SemanticValueObservation | UnsetType = UNSET
     state: NodeState | UnsetType = UNSET
     extended: ExtendedObject | UnsetType = UNSET
-    actions: Annotated[list[Action], Meta(max_length=7)] | UnsetType = UNSET
+    actions: Annotated[tuple[Action, ...], Meta(max_length=7)] | UnsetType = UNSET
     input_recipes: InputRecipes | UnsetType = field(name="inputRecipes", default=UNSET)
     labelled_by: NodeRefs | UnsetType = field(name="labelledBy", default=UNSET)
     described_by: NodeRefs | UnsetType = field(name="describedBy", default=UNSET)
-    text_ranges: Annotated[list[TextRange], Meta(max_length=1024)] | UnsetType = field(
+    text_ranges: Annotated[tuple[TextRange, ...], Meta(max_length=1024)] | UnsetType = field(
         name="textRanges", default=UNSET
     )
     test_id: Text | UnsetType = field(name="testId", default=UNSET)
@@ -1219,7 +1229,7 @@ class NodeUpdate(Struct, frozen=True, forbid_unknown_fields=True, gc=False, kw_o
     id: NonEmptyText
     set: NodePatch | None | UnsetType = UNSET
     clear: (
-        Annotated[list[ClearableNodeField], Meta(max_length=17)] | None | UnsetType
+        Annotated[tuple[ClearableNodeField, ...], Meta(max_length=17)] | None | UnsetType
     ) = UNSET
 
 
@@ -1227,7 +1237,7 @@ class Delta(Struct, frozen=True, forbid_unknown_fields=True, gc=False, kw_only=T
     """What changed between two revisions of a tree; a null group is the same as an absent one."""
 
     v: Literal[3]
-    session_id: NonEmptyText = field(name="sessionId")
+    session_id: Identifier = field(name="sessionId")
     revision: Annotated[
         PositiveInt, Meta(description="The revision that the delta makes.")
     ]
@@ -1236,13 +1246,13 @@ class Delta(Struct, frozen=True, forbid_unknown_fields=True, gc=False, kw_only=T
         name="baseRevision"
     )
     """The revision that the delta is applied to."""
-    add_nodes: Annotated[list[Node], Meta(max_length=50000)] | None | UnsetType = field(
+    add_nodes: Annotated[tuple[Node, ...], Meta(max_length=50000)] | None | UnsetType = field(
         name="addNodes", default=UNSET
     )
     update_nodes: (
-        Annotated[list[NodeUpdate], Meta(max_length=50000)] | None | UnsetType
+        Annotated[tuple[NodeUpdate, ...], Meta(max_length=50000)] | None | UnsetType
     ) = field(name="updateNodes", default=UNSET)
     remove_node_ids: (
-        Annotated[list[NonEmptyText], Meta(max_length=50000)] | None | UnsetType
+        Annotated[tuple[NonEmptyText, ...], Meta(max_length=50000)] | None | UnsetType
     ) = field(name="removeNodeIds", default=UNSET)
     snapshot: SnapshotPatch | None | UnsetType = UNSET

@@ -361,7 +361,7 @@ WALK: Final[dict[str, dict[str, Any]]] = {
         'op': 'object',
         'fields': {
             'v': (True, {'op': 'const', 'value': 3}),
-            'sessionId': (True, {'op': 'ref', 'to': 'NonEmptyText'}),
+            'sessionId': (True, {'op': 'ref', 'to': 'Identifier'}),
             'revision': (True, {'op': 'ref', 'to': 'PositiveInt'}),
             'baseRevision': (True, {'op': 'ref', 'to': 'PositiveInt'}),
             'addNodes': (
@@ -714,12 +714,11 @@ WALK: Final[dict[str, dict[str, Any]]] = {
             'displayed': (False, {'op': 'boolean'}),
             'value': (False, {'op': 'ref', 'to': 'Text'}),
             'valueSensitivity': (False, {'op': 'ref', 'to': 'Sensitivity'}),
-            'selectedIndex': (False, {'op': 'ref', 'to': 'SafeInt'}),
+            'selectedIndex': (False, {'op': 'ref', 'to': 'NonNegativeInt'}),
             'textSelection': (False, {'op': 'ref', 'to': 'TextSelection'}),
             'scroll': (False, {'op': 'ref', 'to': 'ScrollPosition'}),
             'scrollExtent': (False, {'op': 'ref', 'to': 'ScrollExtent'}),
         },
-        'rules': ('needs:valueSensitivity,value',),
     },
     'ProbeAccessibility': {
         'op': 'object',
@@ -729,6 +728,7 @@ WALK: Final[dict[str, dict[str, Any]]] = {
             'description': (False, {'op': 'ref', 'to': 'Text'}),
         },
     },
+    'ObjectRefs': {'op': 'array', 'items': {'op': 'ref', 'to': 'NonEmptyText'}, 'most': 1024, 'limit': 'maxRelationTargets'},
     'ProbeAnnotations': {
         'op': 'object',
         'fields': {
@@ -739,8 +739,8 @@ WALK: Final[dict[str, dict[str, Any]]] = {
             'extended': (False, {'op': 'ref', 'to': 'ExtendedObject'}),
             'actions': (False, {'op': 'array', 'items': {'op': 'ref', 'to': 'Action'}, 'most': 7}),
             'inputRecipes': (False, {'op': 'ref', 'to': 'InputRecipes'}),
-            'labelledBy': (False, {'op': 'ref', 'to': 'NodeRefs'}),
-            'describedBy': (False, {'op': 'ref', 'to': 'NodeRefs'}),
+            'labelledBy': (False, {'op': 'ref', 'to': 'ObjectRefs'}),
+            'describedBy': (False, {'op': 'ref', 'to': 'ObjectRefs'}),
         },
         'rules': ('recipe-intent',),
     },
@@ -756,10 +756,7 @@ WALK: Final[dict[str, dict[str, Any]]] = {
             'accessibility': (False, {'op': 'ref', 'to': 'ProbeAccessibility'}),
             'annotations': (False, {'op': 'ref', 'to': 'ProbeAnnotations'}),
             'paintOrder': (False, {'op': 'ref', 'to': 'SafeInt'}),
-            'unobservable': (
-                False,
-                {'op': 'array', 'items': {'op': 'ref', 'to': 'UnobservableField'}, 'most': 50000, 'limit': 'maxNodes'},
-            ),
+            'unobservable': (False, {'op': 'array', 'items': {'op': 'ref', 'to': 'UnobservableField'}, 'most': 21}),
         },
     },
     'ProbeOperation': {
@@ -767,7 +764,7 @@ WALK: Final[dict[str, dict[str, Any]]] = {
         'fields': {
             'kind': (True, {'op': 'ref', 'to': 'ProbeOperationKind'}),
             'ordinal': (True, {'op': 'ref', 'to': 'NonNegativeInt'}),
-            'target': (False, {'op': 'ref', 'to': 'Text'}),
+            'target': (False, {'op': 'ref', 'to': 'ProbeIdentity'}),
             'frameworkType': (False, {'op': 'ref', 'to': 'Text'}),
             'intendedRect': (False, {'op': 'ref', 'to': 'Rect'}),
         },
@@ -1031,7 +1028,7 @@ WALK: Final[dict[str, dict[str, Any]]] = {
         'op': 'object',
         'fields': {
             'v': (True, {'op': 'const', 'value': 3}),
-            'sessionId': (True, {'op': 'ref', 'to': 'NonEmptyText'}),
+            'sessionId': (True, {'op': 'ref', 'to': 'Identifier'}),
             'revision': (True, {'op': 'ref', 'to': 'PositiveInt'}),
             'columns': (True, {'op': 'ref', 'to': 'PositiveInt'}),
             'rows': (True, {'op': 'ref', 'to': 'PositiveInt'}),

@@ -61,6 +61,16 @@ class Reader(Generic[T]):
         reported: list[str] = []
         return self._explain(self._parse(body), ceilings, reported), tuple(reported)
 
+    def read_keeping(self, body: bytes, limits: Mapping[str, int] | None = None) -> tuple[T, dict[str, Any]]:
+        """The message, and the same as a plain object that still has the unknown keys, for one who passes on what it does not know.
+
+        The keys that are known have their normalised values in both. Where unknown keys are refused there are none to keep.
+        """
+        ceilings = self._ceilings(limits)
+        value = self._parse(body)
+        struct = self._explain(value, ceilings, [])
+        return struct, self._generated.walker.walk(self._root, value, Mode("keep", ceilings, self._text.int_tokens_only))
+
     def explain(self, value: object, limits: Mapping[str, int] | None = None) -> None:
         """Raise the first fault of a plain value as RemoteProtocolError; return when there is none."""
         self._walk(value, self._ceilings(limits), [])

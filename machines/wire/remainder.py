@@ -215,6 +215,7 @@ JSON_TYPES: Final[dict[type, str]] = {
     float: "number",
     str: "string",
     list: "array",
+    tuple: "array",
 }
 
 

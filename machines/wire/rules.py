@@ -6,8 +6,10 @@ arguments: `unique-by:id`, `fits:offset,viewport,extent`. Rules across a whole d
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
-from typing import Any
+from ipaddress import IPv4Address, IPv6Address
+from typing import Any, Final
 
 from .faults import Fault, Path
 
@@ -79,6 +81,87 @@ def _needs(name: str, key: str, other: str) -> Rule:
     return check
 
 
+def _inside(name: str, file: str, folder: str) -> Rule:
+    def check(value: Any, path: Path) -> None:
+        if file in value and not is_inside(value[file], value[folder]):
+            raise Fault((*path, file), name, f"{file} must live under {folder}")
+
+    return check
+
+
+def _not_blank(text: Any, path: Path) -> None:
+    if not text.strip(WHITE_SPACE):
+        raise Fault(path, "not-blank", "must not be blank")
+
+
+def _absolute_path(text: Any, path: Path) -> None:
+    if not ABSOLUTE.match(text) or "\0" in text:
+        raise Fault(path, "absolute-path", "must be an absolute POSIX or Windows path")
+
+
+def _canonical_origin(text: Any, path: Path) -> None:
+    found = ORIGIN.fullmatch(text)
+    if found is None or not _canonical_host(found["host"]) or not _canonical_port(found["scheme"], found["port"]):
+        raise Fault(path, "canonical-origin", "must be a canonical http or https origin, without credentials, path, query or fragment")
+
+
+def _canonical_port(scheme: str, port: str | None) -> bool:
+    return port is None or (int(port) <= 65535 and port != {"http": "80", "https": "443"}[scheme])
+
+
+def _canonical_host(host: str) -> bool:
+    """A name as it is; an address, which is what ends in a number or stands in brackets, only in its one spelling."""
+    try:
+        if host.startswith("["):
+            return IPv6Address(host[1:-1]).compressed == host[1:-1]
+        if re.search(r"(?:\A|\.)(?:[0-9]+|0x[0-9a-f]*)\.?\Z", host):
+            return str(IPv4Address(host)) == host
+    except ValueError:
+        return False
+    return True
+
+
+def _canonical_path(text: Any, path: Path) -> None:
+    if not URL_PATH.fullmatch(text) or DOT_SEGMENT.search(text):
+        raise Fault(path, "canonical-path", "must be a canonical URL path from its slash on, without query or fragment")
+
+
+def is_inside(file: str, folder: str) -> bool:
+    """Whether an absolute path lies under an absolute folder of the same kind once its dots are resolved; the folder itself does not."""
+    if "\0" in file or not ABSOLUTE.match(file):
+        return False
+    (file_root, *inner), (root, *outer) = _segments(file), _segments(folder)
+    return file_root == root and len(inner) > len(outer) and inner[: len(outer)] == outer
+
+
+def _segments(text: str) -> list[str]:
+    """The root of an absolute path and its segments without dots; Windows paths in lower case, since case is nothing there."""
+    if text.startswith("/"):
+        root, rest = "/", text
+    else:
+        text = text.replace("\\", "/").lower()
+        root, rest = ("//", text[2:]) if text.startswith("//") else (text[:2], text[2:])
+    segments: list[str] = []
+    for segment in rest.split("/"):
+        if segment == "..":
+            del segments[-1:]
+        elif segment not in ("", "."):
+            segments.append(segment)
+    return [root, *segments]
+
+
+WHITE_SPACE: Final = "\t\n\v\f\r \u00a0\u1680" + "".join(map(chr, range(0x2000, 0x200B))) + "\u2028\u2029\u202f\u205f\u3000\ufeff"
+"""What JavaScript's trim takes away."""
+ABSOLUTE: Final = re.compile(r"/|[A-Za-z]:[\\/]|\\\\[^\\/]")
+"""POSIX, drive or UNC."""
+# What the URL standard leaves as it is; what it would write otherwise (upper case, a default port, a dot segment) is not canonical.
+ORIGIN: Final = re.compile(
+    r"(?P<scheme>https?)://(?P<host>[a-z0-9_](?:[a-z0-9_.-]{0,251}[a-z0-9_.])?|\[[0-9a-f:]{2,39}\])(?::(?P<port>0|[1-9][0-9]{0,4}))?"
+)
+URL_PATH: Final = re.compile(r"/[!$%&'()*+,./0-9:;=@A-Z\[\]_a-z|~-]*")
+DOT_SEGMENT: Final = re.compile(r"/(?:\.|%2e){1,2}(?:/|\Z)", re.IGNORECASE)
+
+
 def _hit_regions_row_major(regions: Any, path: Path) -> None:
     row = end = -1
     for index, region in enumerate(regions):
@@ -135,6 +218,7 @@ MAKERS: dict[str, Callable[..., Rule]] = {
     "apart": _apart,
     "needs": _needs,
     "non-empty": _non_empty,
+    "inside": _inside,
 }
 RULES: dict[str, Rule] = {
     "hit-regions-row-major": _hit_regions_row_major,
@@ -143,4 +227,8 @@ RULES: dict[str, Rule] = {
     "recipe-intent": _recipe_intent,
     "recipe-actions-unique": _recipe_actions_unique,
     "probe-coherent": _probe_coherent,
+    "not-blank": _not_blank,
+    "absolute-path": _absolute_path,
+    "canonical-origin": _canonical_origin,
+    "canonical-path": _canonical_path,
 }

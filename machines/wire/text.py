@@ -91,12 +91,12 @@ def parse(data: bytes, policy: TextPolicy) -> Any:
         raise TextFault("depth", f"more than {policy.depth} arrays and objects are open at once")
     try:
         value = _decoder(skeleton, policy).decode(text)
+        if _needs_projection(text, skeleton, policy):
+            project(value, policy)
     except json.JSONDecodeError as error:
         raise TextFault("syntax", f"{error.msg} at character {error.pos}") from None
     except RecursionError:
         raise TextFault("depth", "the nesting does not fit the caller's remaining stack") from None
-    if _needs_projection(text, skeleton, policy):
-        project(value, policy)
     return value
 
 

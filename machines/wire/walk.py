@@ -3,7 +3,8 @@
 The tables of generated/<protocol>/validators.py are data; `Walker` makes them into one checking function a type, when first asked.
 An object is asked in this order: its type; each declared key (missing and required is a fault at that key; else depth first); its
 unknown keys, at the object's own path; its x-rules. An array: its type, its items in order, its size, uniqueness, its x-rules. A tagged
-union: its type, its tag, its member. A walk answers a new, normalised value (JavaScript's 1.0 is the integer 1, dropped keys are gone).
+union: its type, its tag (before one that names no member the constants that every member declares first), its member. A walk answers a new,
+normalised value (JavaScript's 1.0 is the integer 1, dropped keys are gone).
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ PYTHON_TYPES: Final[dict[str, tuple[type, ...]]] = {
 class Mode:
     """How one walk goes.
 
-    `unknown` is what happens to an unknown key: `refuse`, `drop` or `report` (dropped, its dotted path appended to `reported`).
+    `unknown` is what happens to an unknown key: `refuse`, `drop`, `report` (dropped, its dotted path appended to `reported`), or `keep`
+    (it stays in the value, where its sender put it and as it is).
     `limits` are the negotiated ceilings by name. With `int_tokens_only` a float is never an integer, so 1.0 and -0 are refused.
     `free_form` collects what the remainder met of free-form JSON.
     """
@@ -235,13 +237,14 @@ class Walker:
                 _unknown(value, fields, path, mode)
             for each in rules:
                 each(out, path)
-            return out
+            return {**value, **out} if mode.unknown == "keep" else out
 
         return check
 
     def _tagged(self, node: Node) -> Check:
         tag, at_union = node["tag"], node.get("fault_at_union", False)
         members = {value: self.make({"op": "ref", "to": name}) for value, name in node["members"].items()}
+        before = self._constants_before(tag, node["members"].values())
         shown = ", ".join(map(json.dumps, members))
 
         def check(value: Any, path: Path, mode: Mode) -> Any:
@@ -249,6 +252,10 @@ class Walker:
                 raise Fault(path, "type", "expected an object")
             word = value.get(tag)
             if type(word) is not str or word not in members:
+                for key, constant in before.items():
+                    if key not in value:
+                        raise Fault((*path, key), "required", f"{key} is missing")
+                    constant(value[key], (*path, key), mode)
                 raise Fault(path if at_union else (*path, tag), "tag", f"expected {tag} to be one of {shown}")
             if not at_union:
                 return members[word](value, path, mode)
@@ -258,6 +265,25 @@ class Walker:
                 raise Fault(path, "union", f"{dotted(fault.path[len(path) :]) or word}: {fault.detail}", fault.code) from None
 
         return check
+
+    def _constants_before(self, tag: str, members: Iterable[str]) -> dict[str, Check]:
+        """The constants that every member declares before its tag, such as a version: of another version no tag is known."""
+        declared: list[dict[str, Any]] = []
+        for name in members:
+            found: dict[str, Any] = {}
+            for key, (_, inner) in self._resolved({"op": "ref", "to": name})["fields"].items():
+                if key == tag:
+                    break
+                if (constant := self._resolved(inner))["op"] == "const":
+                    found[key] = constant
+            declared.append(found)
+        first, *others = declared
+        return {key: self.make(constant) for key, constant in first.items() if all(other.get(key) == constant for other in others)}
+
+    def _resolved(self, node: Node) -> Node:
+        while node["op"] == "ref":
+            node = self._tables[node["to"]]
+        return node
 
     def _types(self, node: Node) -> Check:
         table: dict[type, Check] = {}
@@ -360,7 +386,7 @@ def _between(value: int | float, low: int | float | None, high: int | float | No
 
 
 def _unknown(value: Mapping[str, Any], fields: Mapping[str, Any], path: Path, mode: Mode) -> None:
-    if mode.unknown == "drop":
+    if mode.unknown in ("drop", "keep"):
         return
     for key in value:
         if key not in fields:

@@ -31,12 +31,18 @@ def test_generated_case(protocol: str, name: str) -> None:
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_second_oracle_on_a_sample(protocol: str) -> None:
-    """The Python implementation of JSON Schema says the same as the fast one on every seventeenth case."""
+def test_second_oracle_on_every_kind_of_case(protocol: str) -> None:
+    """The Python implementation of JSON Schema says the same as the fast one: of each type one acceptance and one refusal of each kind.
+
+    It is a hundred times slower, so it does not try every key of a type.
+    """
     for name, entry in types(protocol).items():
         validator = jsonschema.Draft202012Validator(document(protocol, entry["root"]))
-        for number, (case, message) in enumerate(messages(protocol, name)):
-            if number % 17 == 0:
+        tried = set()
+        for case, message in messages(protocol, name):
+            kind = (case.get("keyword"), case["name"].rpartition(": ")[2])
+            if kind not in tried:
+                tried.add(kind)
                 assert validator.is_valid(message) == ("code" not in case or case.get("beyond", False)), case["name"]
 
 

@@ -21,6 +21,7 @@ from wire_kit import encode, types
 ADAPTER: Reader[Any] = Reader("termwright", "AdapterMessage", text.TERMWRIGHT)
 DRIVER: Reader[Any] = Reader("termwright", "DriverMessage", text.TERMWRIGHT)
 SNAPSHOT: Reader[Any] = Reader("termwright", "Snapshot", text.TERMWRIGHT)
+COMPANION: Reader[Any] = Reader("collector", "CompanionPayload", text.COMPANION)
 OBSERVED: Reader[Any] = Reader("collector", "CollectorMessage", text.COLLECTOR)
 COMMIT = b'{"type":"revision-commit","revision":3}'
 
@@ -71,6 +72,26 @@ def test_refusals(body: bytes, code: str, path: str) -> None:
     assert refusal(ADAPTER, body) == (code, path)
 
 
+@pytest.mark.parametrize(
+    ("payload", "changes", "code", "path"),
+    [
+        ("BrowserPayload", {"origin": "http://user@a"}, "origin-path", "origin"),
+        ("BrowserPayload", {"origin": "http://a:80"}, "origin-path", "origin"),
+        ("BrowserPayload", {"path": "/a?b"}, "origin-path", "path"),
+        ("EditorPayload", {"app": {"bundleId": "com.a", "name": " "}}, "app-name", "app.name"),
+        ("EditorPayload", {"workspaceRoot": "a"}, "workspace-root", "workspaceRoot"),
+        ("EditorPayload", {"filePath": 1}, "file-path", "filePath"),
+        ("EditorPayload", {"filePath": "a/b"}, "file-path-outside", "filePath"),
+        ("EditorPayload", {"filePath": "/a/../b"}, "file-path-outside", "filePath"),
+    ],
+)
+def test_refusals_of_a_companion(payload: str, changes: dict[str, Any], code: str, path: str) -> None:
+    message = types("collector")[payload]["message"]
+    assert COMPANION.accept(encode(message)) is not None
+    assert COMPANION.accept(encode(message | changes)) is None
+    assert refusal(COMPANION, encode(message | changes)) == (code, path)
+
+
 def test_embedded_documents_keep_their_own_code_in_the_sentence() -> None:
     body = encode({"type": "semantic-full", "snapshot": snapshot(role="knob")})
     with pytest.raises(RemoteProtocolError) as raised:
@@ -100,6 +121,27 @@ def test_tolerant_drops_and_strict_refuses() -> None:
     assert DRIVER.read(encode(more)) == DRIVER.read(encode(message))
 
 
+def test_keeping_gives_what_is_unknown_beside_the_struct() -> None:
+    message = types("termwright")["HelloAck"]["message"]
+    limits = {**message["limits"], "maxMoons": 2}
+    more = {"later": [1], **message, "limits": limits, "marker": {"enabled": True, "colour": None}}
+    struct, kept = DRIVER.read_keeping(encode(more))
+    assert struct == DRIVER.read(encode(more))
+    assert kept == more
+    assert list(kept) == list(more)
+    assert kept["limits"]["maxMoons"] == 2
+    spelled = encode({**more, "limits": {**limits, "maxNodes": 7.0}})
+    struct, kept = DRIVER.read_keeping(spelled)
+    assert (struct.limits.max_nodes, repr(kept["limits"]["maxNodes"])) == (7, "7")
+
+
+def test_keeping_refuses_like_reading() -> None:
+    for read, body in ((DRIVER, b'{"type":"error","code":"nope","message":""}'), (ADAPTER, COMMIT[:-1] + b',"more":1}'), (DRIVER, b"[")):
+        with pytest.raises(RemoteProtocolError) as raised:
+            read.read_keeping(body)
+        assert (raised.value.code, raised.value.path) == refusal(read, body)
+
+
 def test_reporting_names_every_unknown_key() -> None:
     message = types("collector")["Observation"]["message"]
     more = {**message, "x-hue": 1, "app": {**message["app"], "size": 2}}
@@ -117,42 +159,41 @@ def test_explain_says_nothing_of_a_good_value() -> None:
 
 
 @pytest.mark.parametrize(
-    "delta",
+    ("delta", "code"),
     [
-        b'"\xed\xa0\x80"',
-        b'"\xc0\xaf"',
-        b"1e999",
-        b"1" * 400,
-        b"[" * 65 + b"]" * 65,
-        b'{"prototype":1}',
-        b'{"\\u005f_proto__":1}',
-        b'"\\ud800"',
+        (b'"\xed\xa0\x80"', "frame-encoding"),
+        (b'"\xc0\xaf"', "frame-encoding"),
+        (b"1e999", "dto-scalar"),
+        (b"1" * 400, "dto-scalar"),
+        (b"[" * 65 + b"]" * 65, "dto-depth"),
+        (b'{"prototype":1}', "dto-key"),
+        (b'{"\\u005f_proto__":1}', "dto-key"),
+        (b'"\\ud800"', "dto-string"),
     ],
 )
-def test_raw_json_is_looked_at_whole(delta: bytes) -> None:
+def test_raw_json_is_looked_at_whole(delta: bytes, code: str) -> None:
     """msgspec takes these without a look; the gate does not."""
     body = b'{"type":"semantic-delta","delta":' + delta + b"}"
     assert ADAPTER.accept(body) is None
-    assert refusal(ADAPTER, body)[0].startswith(("dto-", "frame-"))
+    assert refusal(ADAPTER, body) == (code, "")
 
 
 @pytest.mark.parametrize(
-    "extended",
+    ("extended", "code"),
     [
-        {"constructor": 1},
-        {"k": 2**53},
-        {"k": [0] * 65},
-        {"k": {f"k{n}": 0 for n in range(65)}},
-        {"k": "x" * 16385},
-        {"x" * 16385: 1},
-        {"k": 10**400},
+        ({"constructor": 1}, "dto-key"),
+        ({"k": 2**53}, "schema"),
+        ({"k": [0] * 65}, "count"),
+        ({"k": {f"k{n}": 0 for n in range(65)}}, "schema"),
+        ({"k": "x" * 16385}, "string-bytes"),
+        ({"x" * 16385: 1}, "string-bytes"),
+        ({"k": 10**400}, "dto-scalar"),
     ],
 )
-def test_free_form_objects_are_looked_at_whole(extended: dict[str, Any]) -> None:
+def test_free_form_objects_are_looked_at_whole(extended: dict[str, Any], code: str) -> None:
     body = encode(snapshot(extended=extended))
     assert SNAPSHOT.accept(body) is None
-    with pytest.raises(RemoteProtocolError):
-        SNAPSHOT.read(body)
+    assert refusal(SNAPSHOT, body)[0] == code
 
 
 def test_nesting_of_free_form_json_counts_from_the_root() -> None:
@@ -206,8 +247,9 @@ def test_fast_gate_replaces_the_general_one() -> None:
 )
 def test_any_plain_value_is_read_or_refused(value: Any) -> None:
     for read in (ADAPTER, DRIVER, OBSERVED):
-        with pytest.raises(RemoteProtocolError):
+        with pytest.raises(RemoteProtocolError) as raised:
             read.read_value(value)
+        assert raised.value.code in {"malformed", "unknown-type", "version-mismatch"}
 
 
 def test_generated_modules_are_imported_at_first_use() -> None:

@@ -49,6 +49,25 @@ HOLD: list[tuple[str, Any]] = [
     ("recipe-actions-unique", [recipe("focus", PRESS), recipe("toggle", PRESS)]),
     ("probe-coherent", probe(semantic="B", degraded=("intended-geometry", "clipped-geometry"))),
     ("probe-coherent", probe(claims=("stable-identity",))),
+    ("not-blank", " a "),
+    ("not-blank", "\x1c"),
+    *(("absolute-path", path) for path in ("/", "/a b", "C:\\", "c:/x", "\\\\host\\share")),
+    *(
+        ("canonical-origin", f"http{rest}")
+        for rest in ("://a", "s://a.example:8443", "://127.0.0.1:80801"[:-1], "://[::1]", "://xn--bcher-kva.de")
+    ),
+    *(("canonical-path", path) for path in ("/", "/a/b;c=1", "/%20", "/.a", "/...")),
+    *(
+        ("inside:filePath,workspaceRoot", {"filePath": file, "workspaceRoot": root})
+        for file, root in (
+            ("/w/a", "/w"),
+            ("/w/../w/./a", "/w/"),
+            ("/a", "/"),
+            ("C:\\W\\a", "c:/w"),
+            ("\\\\h\\s\\a", "\\\\h\\s"),
+        )
+    ),
+    ("inside:filePath,workspaceRoot", {"workspaceRoot": "/w"}),
 ]
 BREAK: list[tuple[str, Any, Path]] = [
     ("unique-by:id", [{"id": 1}, {"id": 2}, {"id": 1}], (2, "id")),
@@ -71,6 +90,44 @@ BREAK: list[tuple[str, Any, Path]] = [
     ("probe-coherent", probe(degraded=("focus", "focus")), ()),
     ("probe-coherent", probe(semantic="B", degraded=("intended-geometry",)), ()),
     ("probe-coherent", probe(kind="frame-local", claims=("stable-identity",)), ()),
+    *(("not-blank", text, ()) for text in ("", " \t\u3000\ufeff")),
+    *(("absolute-path", path, ()) for path in ("", "a/b", "~/a", "C:", "C:a", "\\a", "\\\\", "/a\0b")),
+    *(
+        ("canonical-origin", origin, ())
+        for origin in (
+            *(
+                "",
+                "a",
+                "ftp://a",
+                "http://",
+                "http://A",
+                "http://a/",
+                "http://u@a",
+                "http://a?q",
+                "http://a#f",
+                "http://a b",
+                "http://b\u00fccher.de",
+            ),
+            *("http://a:80", "https://a:443", "http://a:08", "http://a:65536", "http://a:", "http://a\n"),
+            *("http://127.1", "http://0x7f.0.0.1", "http://127.0.0.01", "http://[0:0::1]", "http://[::g]"),
+        )
+    ),
+    *(
+        ("canonical-path", path, ())
+        for path in ("", "a", "/a?b", "/a#b", "/a b", "/\u00e9", "/a\\b", "/./a", "/a/..", "/a/%2E%2e/b", "/a\n")
+    ),
+    *(
+        ("inside:filePath,workspaceRoot", {"filePath": file, "workspaceRoot": root}, ("filePath",))
+        for file, root in (
+            ("a", "/w"),
+            ("/w", "/w"),
+            ("/wa/b", "/w"),
+            ("/w/../a", "/w"),
+            ("/w/a\0", "/w"),
+            ("D:\\w\\a", "C:\\w"),
+            ("/w/a", "C:\\w"),
+        )
+    ),
 ]
 
 

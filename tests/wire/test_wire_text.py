@@ -40,10 +40,14 @@ def test_very_deep_text_is_a_fault_and_no_recursion(policy: TextPolicy, body: by
 
 
 def test_depth_is_a_fault_even_where_the_stack_is_nearly_used_up() -> None:
-    """The caller may itself be deep: the parser's own recursion is then refused like too deep a text."""
+    """The caller may itself be deep: what still recurses is then refused like too deep a text.
+
+    The surrogate pair makes the projection look at the value: it recurses in Python, whatever budget the parser in C has of its own.
+    """
+    body = b"[" * 60 + b'"\\ud83d\\ude00"' + b"]" * 60
 
     def descend(left: int) -> str:
-        return kind(nested(60), text.TERMWRIGHT) if left == 0 else descend(left - 1)
+        return kind(body, text.TERMWRIGHT) if left == 0 else descend(left - 1)
 
     assert descend(sys.getrecursionlimit() - len(inspect.stack(0)) - 40) == "depth"
 

@@ -1,0 +1,91 @@
+"""No constant is typed twice: what the schemas name is imported where it is needed, or nothing that needs it is built yet."""
+
+from __future__ import annotations
+
+import ast
+import json
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from triptych.generated.collector import vocabulary as collector
+from triptych.generated.desklink import vocabulary as desklink
+from triptych.generated.termwright import vocabulary as termwright
+from triptych.machines.desklink.capture import RETRY_DELAYS
+from triptych.machines.wire import text
+from wire_kit import PROTOCOLS
+
+ROOT = Path(__file__).parents[2]
+ROOMS = ("machines", "adapters", "engine")
+
+#: What nothing here does yet: each leaves this list with the code that needs it.
+NOT_BUILT = {
+    "collector": {
+        *("COMPANION_BROWSER_BUNDLE_ID", "COMPANION_BROWSER_NAME", "DEFAULT_INTAKE_PORT", "MAX_INTAKE_BODY_BYTES", "INTAKE_RATE"),
+        *("INTAKE_RATE_WINDOW_MS", "INTAKE_STATUS", "INTAKE_SENTENCES", "MAX_COMPANION_TITLE_UNITS", "PAIRING_TOKEN_BYTES"),
+        *("PAIRING_FILE_TTL_MS", "MAX_CONSENT_TARGETS", "MAX_CONSENT_TARGET_CHARS"),
+        *("DEFAULT_EPISODE_RETENTION_DAYS", "MAX_EPISODE_RETENTION_DAYS", "EPISODE_QUIET_MS", "EPISODE_IDLE_MS"),
+        *("EPISODE_DETOUR_GRACE_MS", "EPISODE_URL_ATTACH_MS", "STRONG_WORKSPACE_CONFIDENCE", "MAX_SUMMARY_BYTES", "MAX_SUMMARY_ITEMS"),
+        *("FIRST_SEQ", "OWNER_PROBE_MS", "DEFAULT_UNKNOWN_FIELDS"),
+    },
+    "desklink": {
+        *("START_BITRATE_KBPS", "REFINE_AFTER_MS", "KEEPALIVE_AFTER_MS", "CONNECTION_POLL_MS", "MIN_QUANTIZER", "MOTION_MAX_QUANTIZER"),
+        *("REFINE_MAX_QUANTIZER", "FRAME_BURST_MS", "BUDGET_HEADROOM", "LARGE_FRAME_FACTOR", "HALF_MIN_WIDTH_PIXELS", "HALF_AFTER_FRAMES"),
+        *("HALF_AFTER_DEBT_FRAMES", "FULL_AFTER_FRAMES", "PACER_MIN_BITS_PER_SECOND", "PACER_BITRATE_FACTOR", "PACER_BURST_BITS"),
+        *("RATE_FLOOR_KBPS", "RATE_FLOOR_FRACTION", "QUEUE_HIGH_MS", "QUEUE_LOW_MS", "QUEUE_DECREASE_INTERVAL_MS"),
+        *("QUEUE_DECREASE_FACTOR", "LOSS_REPORT_INTERVAL_MS", "LOSS_HIGH_FRACTION", "LOSS_LOW_FRACTION", "LOSS_DECREASE_FACTOR"),
+        *("RATE_INCREASE_FACTOR", "RATE_INCREASE_KBPS", "BASE_DELAY_WINDOW_MS", "STANDING_DELAY_WINDOW_MS", "DELIVERED_WINDOW_MS"),
+        *("FEED_QUEUE_UNITS", "PING_INTERVAL_MS", "CLIPBOARD_TIMEOUT_MS", "DEFAULT_POINT_TIMEOUT_MS"),
+        *("DEFAULT_BRIDGE_HOST", "DEFAULT_BRIDGE_PORT", "BRIDGE_TOKEN_BYTES", "BRIDGE_REQUEST_TIMEOUT_MS"),
+    },
+    "termwright": set(),
+}
+#: What is said a second time where nothing can be imported: in C, in a schema's own keyword, in a text policy. A test here holds each.
+HELD = {
+    "collector": {"MAX_ADAPTER_BYTES", "MAX_COMMAND_DEPTH"},
+    "desklink": {"CAPTURE_RETRIES", "ROOT_DEPTH", "MAX_ACCESS_UNIT_BASE64", "MAX_POINT_LABEL_CHARS", "MAX_POINT_TIMEOUT_MS"},
+    "termwright": {"PROJECTION_DEPTH"},
+}
+
+
+@cache
+def used() -> frozenset[str]:
+    """Every name that the code of the rooms mentions, in any way but in a comment."""
+    names: set[str] = set()
+    for room in ROOMS:
+        for file in (ROOT / room).rglob("*.py"):
+            for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+                match node:
+                    case ast.Name(name) | ast.Attribute(attr=name) | ast.alias(name):
+                        names.add(name)
+    return frozenset(names)
+
+
+def constants(protocol: str) -> set[str]:
+    files = (ROOT / "schemas" / protocol).glob("*.schema.json")
+    return {name for file in files for name in json.loads(file.read_text(encoding="utf-8")).get("x-vocabulary", {})}
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_every_constant_is_used_or_waits_for_its_code(protocol: str) -> None:
+    unused = constants(protocol) - used()
+    assert unused - NOT_BUILT[protocol] - HELD[protocol] == set(), "nothing imports these: is one typed a second time somewhere?"
+    assert (NOT_BUILT[protocol] | HELD[protocol]) - unused == set(), "these are used now: take them off the list"
+
+
+def test_what_is_said_twice_is_the_same() -> None:
+    def schema(protocol: str, file: str, name: str) -> dict[str, object]:
+        found: dict[str, object] = json.loads((ROOT / "schemas" / protocol / f"{file}.schema.json").read_text())["$defs"][name]
+        return found
+
+    assert len(RETRY_DELAYS) == desklink.CAPTURE_RETRIES
+    assert text.TERMWRIGHT.depth == termwright.PROJECTION_DEPTH + 1
+    assert text.COLLECTOR_COMMAND.depth == collector.MAX_COMMAND_DEPTH
+    assert schema("collector", "types", "AdapterId")["maxLength"] == collector.MAX_ADAPTER_BYTES
+    point = schema("desklink", "request", "PointParams")["properties"]
+    assert isinstance(point, dict)
+    assert point["label"]["maxLength"] == desklink.MAX_POINT_LABEL_CHARS
+    assert point["timeout_ms"]["maximum"] == desklink.MAX_POINT_TIMEOUT_MS
+    assert schema("desklink", "request", "FeedParams")["properties"]["data_b64"]["maxLength"] == desklink.MAX_ACCESS_UNIT_BASE64  # type: ignore[index]  # plain JSON
+    assert f"depth != {desklink.ROOT_DEPTH}" in (ROOT / "native" / "linux" / "x11_capture.c").read_text()

@@ -1,0 +1,278 @@
+"""Throws bytes at what reads hostile termwright input: frames, messages, snapshots, deltas, markers. `make fuzz` calls it.
+
+    python -m triptych.tools.fuzz_termwright [--seconds 60] [--seed N] [--input FILE]
+
+With atheris installed (Linux wheels for Python 3.11 to 3.13) the inputs follow its coverage; without it they are mutations of the same
+seeds, which are the vectors of tests/vectors/termwright. Only a documented code may leave the library; a fast yes must be a slow yes; any
+split of a stream gives the same frames. An input that breaks this is kept as a file, its name is printed, and the exit code is 1.
+`--input` runs one such file again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+from ..errors import RemoteProtocolError
+from ..generated.termwright.models import SemanticFull
+from ..machines.termwright.errors import DELTA_CODES, PARSER_CODES, PROTOCOL_VIOLATION_CODES, VALIDATION_CODES
+from ..machines.termwright.framing import FrameDecoder, decode_body, encode_body
+from ..machines.termwright.limits import DEFAULT_LIMITS
+from ..machines.termwright.marker import encode_marker, verify_marker
+from ..machines.termwright.messages import ADAPTER_MESSAGES, parse_adapter_message, read_adapter_message, read_driver_message
+from ..machines.termwright.semantic_state import SemanticState
+from ..machines.termwright.validate import check_snapshot, validate_snapshot
+from ..machines.wire.text import TERMWRIGHT, parse
+from .bundle import REPOSITORY
+
+VECTORS: Final = REPOSITORY / "tests" / "vectors" / "termwright"
+TOKEN, SESSION = "fuzz-token", "fuzz-session"
+# Small ceilings, so that they are met.
+LIMITS: Final = {**DEFAULT_LIMITS, "maxFrameBytes": 1 << 16, "maxNodes": 40, "maxDepth": 8, "maxStringBytes": 200, "maxRelationTargets": 6}
+FRAME_CODES: Final = frozenset(PROTOCOL_VIOLATION_CODES)
+MESSAGE_CODES: Final = FRAME_CODES | frozenset(PARSER_CODES)
+#: What JSON mutations are made of, and the dictionary of atheris.
+TOKENS: Final = tuple(
+    b'null|true|-1|0|1e999|9007199254740992|1.0|[]|{}|"\\ud800"|"__proto__":|"extended":|"px":|"parentId":"root"|"status":"known"'
+    b'|"labelledBy":["root"]|"state":{"offscreen":true}|"role":"generic"|[[[[[[[[[[|]]]]]]]]]]|\xf0\x9f\x8e\x89|\xed\xa0\x80'.split(b"|")
+)
+
+
+class Broken(AssertionError):
+    """An input for which the library does what it must not."""
+
+
+def _code(allowed: frozenset[str], work: Callable[[], object]) -> tuple[str, object]:
+    """How `work` ended: a documented code, or `ok` and its answer."""
+    try:
+        return "ok", work()
+    except RemoteProtocolError as fault:
+        if fault.code not in allowed:
+            raise Broken(f"the code {fault.code!r} is not documented here") from fault
+        return fault.code, None
+
+
+def frames(data: bytes) -> str:
+    """A stream, whole and cut in two; then each body as a message of either direction."""
+    whole, cut = _stream([data]), _stream([data[: len(data) // 3], data[len(data) // 3 :]])
+    if whole != cut:
+        raise Broken("the split of a stream changes its frames")
+    bodies, code, _ = whole
+    return "+".join([*map(messages, bodies), code])
+
+
+def _stream(chunks: Sequence[bytes]) -> tuple[list[bytes], str, int]:
+    decoder = FrameDecoder(LIMITS["maxFrameBytes"])
+    bodies: list[bytes] = []
+    for chunk in chunks:
+        code, _ = _code(FRAME_CODES, lambda chunk=chunk: bodies.extend(decoder.bodies(chunk)))  # type: ignore[misc]  # a bound default
+        if code != "ok":
+            return bodies, code, decoder.buffered
+    return bodies, "ok", decoder.buffered
+
+
+def messages(body: bytes) -> str:
+    """One body, as an adapter's message and as the driver's."""
+    decoded, value = _code(FRAME_CODES, lambda: decode_body(body))
+    if decoded == "ok":
+        _code(MESSAGE_CODES, lambda: parse_adapter_message(value, LIMITS))
+    _code(MESSAGE_CODES, lambda: read_driver_message(body, LIMITS))
+    code, message = _code(MESSAGE_CODES, lambda: read_adapter_message(body, LIMITS))
+    fast = ADAPTER_MESSAGES.accept(body, LIMITS)
+    if fast is not None and code != "limit-exceeded":
+        slow = ADAPTER_MESSAGES.read_value(parse(body, TERMWRIGHT), LIMITS)
+        if isinstance(slow, SemanticFull):
+            check_snapshot(slow.snapshot, LIMITS)
+        if fast != message or _plain(fast) != _plain(slow):
+            raise Broken("the fast path and the slow path read different messages")
+    return code
+
+
+def _plain(message: object) -> object:
+    """A message as it would be sent: the delta in it is text, which the two paths may write differently."""
+    return decode_body(encode_body(message))
+
+
+def snapshot(data: bytes) -> str:
+    """A snapshot as a plain value. One that is accepted can be held."""
+    code, value = _code(FRAME_CODES, lambda: decode_body(data))
+    if code != "ok":
+        return code
+    code, accepted = _code(frozenset(VALIDATION_CODES), lambda: validate_snapshot(value, LIMITS))
+    if code == "ok":
+        SemanticState.of(accepted, LIMITS)  # type: ignore[arg-type]  # what validate_snapshot answers
+    return code
+
+
+def delta(data: bytes) -> str:
+    """A delta against a small tree. What it makes must be what full validation accepts."""
+    code, value = _code(FRAME_CODES, lambda: decode_body(data))
+    if code != "ok":
+        return code
+    held = _held()
+    code, applied = _code(frozenset(DELTA_CODES), lambda: held.apply(value))
+    if code == "ok":
+        check_snapshot(applied.state.snapshot, LIMITS)  # type: ignore[attr-defined]  # what apply answers
+    return code
+
+
+@cache
+def _vectors(name: str) -> Any:
+    return json.loads((VECTORS / name).read_text(encoding="utf-8"))
+
+
+@cache
+def _held() -> SemanticState:
+    return SemanticState.of(validate_snapshot(_vectors("deltas.json")["committed"], LIMITS), LIMITS)
+
+
+def marker(data: bytes) -> str:
+    """A marker's payload. It proves nothing, unless it is the very marker of this session."""
+    payload = data.decode("latin-1")
+    revision = verify_marker(payload, TOKEN, SESSION)
+    if revision is not None and payload.rstrip("\x07\x1b\\").encode() not in encode_marker(TOKEN, SESSION, revision):
+        raise Broken("a payload that nobody signed is a proof")
+    return "ok" if revision else "unproved"
+
+
+TARGETS: Final = (frames, messages, snapshot, delta, marker)
+
+
+def attack(data: bytes) -> str:
+    """One input: its first byte chooses the target of the rest. The answer says how it ended; it raises when something is broken."""
+    target = TARGETS[data[0] % len(TARGETS)] if data else frames
+    return f"{target.__name__} {target(data[1:])}"
+
+
+def seeds() -> list[bytes]:
+    """What mutations start from: every vector, as an input of its target."""
+
+    def of(target: Callable[[bytes], str], value: object) -> bytes:
+        body = (
+            value if isinstance(value, bytes) else json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+        )
+        return bytes([TARGETS.index(target)]) + body
+
+    both = [
+        case["message"]
+        for side in ("adapterToDriver", "driverToAdapter")
+        for kind in _vectors("messages.json")[side].values()
+        for case in kind
+    ]
+    trees = [case["snapshot"] for kind in ("accept", "reject") for case in _vectors("snapshots.json")[kind]]
+    streams = [bytes.fromhex("".join(case["chunksHex"])) for case in _vectors("framing.json")["decode"]]
+    true = encode_marker(TOKEN, SESSION, 7)[len(b"\x1b]8487;") :]
+    return [
+        *(of(frames, stream) for stream in streams if len(stream) < LIMITS["maxFrameBytes"]),
+        *(of(messages, message) for message in both),
+        *(of(messages, {"type": "semantic-full", "snapshot": tree}) for tree in trees),
+        *(of(snapshot, tree) for tree in trees),
+        *(of(delta, case["delta"]) for case in _vectors("deltas.json")["apply"]),
+        *(of(marker, case["payload"].encode("utf-8", "replace")) for case in _vectors("marker.json")["verifyReject"]),
+        of(marker, true),
+    ]
+
+
+def mutated(data: bytes, others: Sequence[bytes], chance: random.Random) -> bytes:
+    """A few edits of one input: bits, cuts, repeats, JSON tokens, and a piece of another input."""
+    changed = bytearray(data)
+    for _ in range(chance.randint(1, 6)):
+        start = chance.randint(1, max(len(changed), 1))
+        end = min(len(changed), start + chance.choice((1, 1, 2, 4, 8, 32)))
+        match chance.randrange(6):
+            case 0 if start < len(changed):
+                changed[start] ^= 1 << chance.randrange(8)
+            case 1:
+                del changed[start:end]
+            case 2:
+                changed[end:end] = changed[start:end] * chance.choice((1, 2, 70))
+            case 3:
+                changed[start:start] = chance.choice(TOKENS)
+            case 4:
+                changed[start:end] = chance.choice(TOKENS)
+            case _:
+                other = chance.choice(others)
+                place = chance.randrange(len(other))
+                changed[start:end] = other[place : place + chance.randint(1, 64)]
+    return bytes(changed[: LIMITS["maxFrameBytes"]])
+
+
+def by_mutation(seconds: float, seed: int, into: Path) -> int:
+    """Our own loop. It keeps inputs that ended in a way not seen before, and goes on from them too."""
+    chance, pool = random.Random(seed), seeds()
+    ends: Counter[str] = Counter()
+    until, tried = time.monotonic() + seconds, 0
+    fresh = list(pool)
+    while time.monotonic() < until:
+        data = fresh.pop() if fresh else mutated(chance.choice(pool), pool, chance)
+        tried += 1
+        try:
+            end = attack(data)
+        except Exception as fault:
+            kept = into / f"broken-{seed}-{tried}"
+            kept.write_bytes(data)
+            print(f"{kept}: {type(fault).__name__}: {fault}", file=sys.stderr)
+            return 1
+        if not ends[end]:
+            pool.append(data)
+        ends[end] += 1
+    print(f"{tried} inputs by mutation (atheris is not installed), seed {seed}; {len(ends)} ways to end, none of them undocumented")
+    return 0
+
+
+#: What runs inside atheris: it measures the bytecode of what is imported within its block.
+CHILD: Final = f"""
+import sys
+import atheris
+with atheris.instrument_imports(include=["{__package__.rpartition(".")[0]}.machines"]):
+    from {__package__}.fuzz_termwright import attack
+def run(data):
+    attack(data)
+atheris.Setup(sys.argv, run)
+atheris.Fuzz()
+"""
+
+
+def by_coverage(seconds: float, seed: int, into: Path) -> int:
+    """atheris, in a process of its own, since it ends the process that it runs in."""
+    with tempfile.TemporaryDirectory(prefix="fuzz-termwright-") as folder:
+        corpus, words = Path(folder, "corpus"), Path(folder, "words")
+        corpus.mkdir()
+        for number, data in enumerate(seeds()):
+            (corpus / str(number)).write_bytes(data)
+        escaped = ("".join(map(r"\x{:02x}".format, token)) for token in TOKENS)
+        words.write_text("".join(f'"{token}"\n' for token in escaped))
+        options = [f"-max_total_time={int(seconds)}", f"-seed={seed}", f"-dict={words}", f"-artifact_prefix={into.resolve()}/broken-"]
+        bounds = ["-max_len=20000", "-timeout=20", "-rss_limit_mb=1024", "-verbosity=0", "-print_final_stats=1"]
+        command = [sys.executable, "-c", CHILD, *options, *bounds, str(corpus)]
+        return int(subprocess.run(command, cwd=folder, check=False).returncode != 0)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line: 0 when nothing broke, 1 otherwise."""
+    parser = argparse.ArgumentParser(prog="python -m triptych.tools.fuzz_termwright", description="Fuzz the termwright library.")
+    parser.add_argument("--seconds", type=float, default=60.0, help="how long (60)")
+    parser.add_argument("--seed", type=int, default=1, help="the same seed tries the same mutations (1)")
+    parser.add_argument("--into", type=Path, default=Path(), help="where an input that breaks something is kept (the working directory)")
+    parser.add_argument("--input", type=Path, help="only run this kept input again")
+    options = parser.parse_args(arguments)
+    if options.input is not None:
+        print(attack(options.input.read_bytes()))
+        return 0
+    way = by_coverage if importlib.util.find_spec("atheris") else by_mutation
+    return way(options.seconds, options.seed, options.into)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
