@@ -32,6 +32,8 @@ LAST_NUMBER = 999
 START_SECONDS = 15.0
 STOP_SECONDS = 3.0
 MARK = "TRIPTYCH_DISPLAY"
+SOCKET_PATH_BYTES = 107
+"""The longest path that a unix socket of Linux can have."""
 #: Variables of the surrounding desktop that would lead a program away from the private display and bus.
 FOREIGN = (
     "AT_SPI_BUS_ADDRESS",
@@ -70,6 +72,10 @@ class PrivateDisplay:
         self._owner = os.getpid()
         atexit.register(self.close)
         try:
+            # The accessibility bus makes the longest socket of all.
+            if len(os.fsencode(self._folder)) + len("/run/at-spi/bus_999") > SOCKET_PATH_BYTES:
+                where = self._folder.parent
+                raise Unavailable(f"sockets in {where} would have too long a path", "set TMPDIR to a shorter path, such as /tmp")
             self.runtime_dir = self._folder / "run"
             self.runtime_dir.mkdir(mode=0o700)
             self._authority = self._folder / "Xauthority"

@@ -44,7 +44,7 @@ def grab_1080p() -> Iterator[Sides]:
         import mss
     except ImportError as missing:
         raise Skip("mss is not installed: pip install 'triptych[dev]'") from missing
-    from triptych.adapters.desklink.x11 import X11Capture
+    from triptych.adapters.desklink.x11_capture import X11Capture
 
     try:
         display = PrivateDisplay(WIDTH, HEIGHT, dbus=False)

@@ -1,11 +1,18 @@
 """The `triptych-desklink` script: the subcommands and exit codes of the original engine, for consumers that start `<engine> serve`.
 
-Deliberately without a command-line library: a consumer that pre-checks with `version` should get its answer at once.
+Deliberately without a command-line library: a consumer that pre-checks with `version` should get its answer at once. `serve` and `keep`
+are what `triptych desktop` runs too.
 """
 
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
+
+from ..errors import TriptychError, Unavailable
+
+if TYPE_CHECKING:
+    from ..machines.desklink.kiosk import Dialogs
 
 HELP = """triptych-desklink: see and drive a desktop over a private channel
 
@@ -22,15 +29,50 @@ usage: triptych-desklink COMMAND
 def main(arguments: list[str] | None = None) -> int:
     """Run one subcommand; the console script exits with what it returns."""
     name, *rest = (sys.argv[1:] if arguments is None else arguments) or ["help"]
+    if rest in (["--help"], ["-h"]) and name in ("serve", "keep", "capabilities", "version"):
+        sys.stdout.write(f"usage: triptych-desklink {name}{' --display :N' * (name == 'keep')}\n")
+        return 0
+    try:
+        return _run(name, rest)
+    except TriptychError as error:
+        sys.stderr.write(f"triptych-desklink: {error}\n")
+        return 1
+
+
+def serve(log_level: str = "warning") -> int:
+    """The engine on the standard streams, until stdin ends; the exit code. Raises Unavailable."""
+    from .extras import need
+    from .logs import to_stderr
+
+    need("desktop", "numpy")
+    to_stderr(log_level)
+    from ..adapters.desklink.serve import serve as serve_on_stdio
+
+    return serve_on_stdio()
+
+
+def keep(display: str | None, dialogs: Dialogs) -> int:
+    """The display keeper, with its reports on stdout, until the display goes away; the exit code. A refusal is one line on stdout."""
+    from .extras import need
+
+    try:
+        need("desktop", "xcffib")
+    except Unavailable as error:
+        import json
+
+        sys.stdout.write(json.dumps({"error": str(error)}) + "\n")
+        return 1
+    from ..adapters.desklink.keeper import run_keeper
+
+    return run_keeper(display, dialogs, sys.stdout.buffer)
+
+
+def _run(name: str, rest: list[str]) -> int:
     match name:
         case "serve":
-            from ..adapters.desklink.serve import serve
-            from .logs import to_stderr
-
-            to_stderr()
             return serve()
         case "keep":
-            return _keep(rest)
+            return keep(rest[1] if rest[:1] == ["--display"] and len(rest) > 1 else None, "fill")
         case "capabilities":
             from .desktop_command import pretty
             from .desktop_sync import capabilities
@@ -49,16 +91,3 @@ def main(arguments: list[str] | None = None) -> int:
             sys.stderr.write(f"unknown command: {name}\n")
             sys.stdout.write(HELP)
             return 2
-
-
-def _keep(arguments: list[str]) -> int:
-    if arguments in (["--help"], ["-h"]):
-        sys.stdout.write("usage: triptych-desklink keep --display :N\n")
-        return 0
-    from ..adapters.desklink.keeper import run_keeper
-
-    match arguments:
-        case ["--display", display, *_]:
-            return run_keeper(display, "fill", sys.stdout.buffer)
-        case _:
-            return run_keeper(None, "fill", sys.stdout.buffer)

@@ -8,11 +8,15 @@
 
 The engine runs inside this process, by the same rules as the one that `triptych desktop serve` speaks for. Coordinates are pixels of the
 encoded surface, `session.size`. `triptych.engine.desktop_sync` has the same names without `await`.
+
+What a session holds down is released when its block is left, however that happens. A process that is killed leaves no block: what it held
+stays down on the display. `triptych desktop serve` releases it on SIGTERM, SIGINT and SIGHUP; a program of your own must leave its blocks.
 """
 
 from __future__ import annotations
 
 import asyncio
+import io
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -22,11 +26,15 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ..adapters.desklink.host import Host
+from ..adapters.desklink.private_file import write_owned
 from ..adapters.desklink.probe import look_at_machine
 from ..adapters.desklink.transport import NoTransport
 from ..errors import LocalProtocolError, TriptychError, Unavailable, WaitTimeout
+from ..generated.desklink.vocabulary import DEFAULT_MAX_FPS, DEFAULT_MAX_HEIGHT, DEFAULT_MAX_WIDTH, DEFAULT_TTL_SECONDS
 from ..machines.desklink import capabilities as described
+from ..machines.desklink.effects import Emit
 from ..machines.desklink.requests import Request
+from .extras import need
 
 if TYPE_CHECKING:
     import numpy
@@ -47,10 +55,10 @@ async def open(
     display: str | None = None,
     permissions: Iterable[str] = ("view",),
     *,
-    max_width: int = 3840,
-    max_height: int = 2160,
-    max_fps: int = 30,
-    ttl_seconds: int = 3600,
+    max_width: int = DEFAULT_MAX_WIDTH,
+    max_height: int = DEFAULT_MAX_HEIGHT,
+    max_fps: int = DEFAULT_MAX_FPS,
+    ttl_seconds: int = DEFAULT_TTL_SECONDS,
 ) -> AsyncIterator[Session]:
     """Open the root window of `display` (":170"; None: $DISPLAY), and close it, with nothing left pressed, when the block ends.
 
@@ -58,6 +66,7 @@ async def open(
     `max_height` pixels, never up. The session ends by itself after `ttl_seconds`. Raises Unavailable when the display cannot be opened, and
     LocalProtocolError (codes `permission`, `malformed`) for parameters that are refused.
     """
+    need("desktop", "numpy")
     channel = _Channel()
     params = {
         "source": {"kind": "x11", "display": display},
@@ -96,10 +105,13 @@ class Frame:
         return int(self.array.shape[0])
 
     def save_png(self, path: str | Path) -> None:
-        """Write the picture as a PNG file."""
+        """Write the picture as a PNG file that only its owner may read. An earlier file is replaced at once, or not at all."""
+        need("desktop", "PIL")
         from PIL import Image
 
-        Image.frombytes("RGB", (self.width, self.height), self.array.tobytes(), "raw", "BGRX").save(path, "PNG")
+        picture = io.BytesIO()
+        Image.frombytes("RGB", (self.width, self.height), self.array.tobytes(), "raw", "BGRX").save(picture, "PNG")
+        write_owned(path, picture.getbuffer())
 
 
 class Session:
@@ -208,13 +220,14 @@ class _Channel:
     """Requests to an engine in this process, and their answers."""
 
     def __init__(self) -> None:
-        self._host = Host(on_message=self._take, on_pixels=self._keep, greeted=True)
+        self._host = Host(on_emit=self._take, on_pixels=self._keep, on_unavailable=self._cannot_open, on_failure=self._fail, greeted=True)
+        self._unavailable: Unavailable | None = None
         self._answers: dict[int, asyncio.Future[dict[str, Any]]] = {}
         self._pixels: dict[int, bytes] = {}
         self._asked = 0
 
     async def ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        """The result of a request. Raises the refusal."""
+        """The result of a request. Raises the refusal, or what broke the engine."""
         return await self._send(self._next(), method, params)
 
     async def ask_frame(self, params: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
@@ -232,15 +245,19 @@ class _Channel:
         return answer
 
     async def close(self) -> None:
-        """End the engine; everything is released and closed when this returns."""
+        """End the engine; everything is released and closed when this returns. Raises what broke it, if anything did."""
         self._host.shutdown()
         await asyncio.shield(self._host.finished.wait())
+        if self._host.failure is not None:
+            raise self._host.failure
 
     def _next(self) -> int:
         self._asked += 1
         return self._asked
 
     async def _send(self, request_id: int, method: str, params: dict[str, Any], *, keep_pixels: bool = False) -> dict[str, Any]:
+        if self._host.failure is not None:
+            raise self._host.failure
         answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         self._answers[request_id] = answer
         self._host.request(Request(request_id, method, params, keep_pixels))
@@ -249,21 +266,33 @@ class _Channel:
     def _keep(self, request_id: int, pixels: bytes) -> None:
         self._pixels[request_id] = pixels
 
-    def _take(self, message: dict[str, Any]) -> None:
+    def _cannot_open(self, error: Unavailable) -> None:
+        self._unavailable = error
+
+    def _fail(self, error: BaseException) -> None:
+        for answer in self._answers.values():
+            if not answer.done():
+                answer.set_exception(error)
+        self._answers.clear()
+
+    def _take(self, said: Emit) -> None:
+        message = said.message
         answer = self._answers.pop(message["id"], None) if "id" in message else None
         if answer is None or answer.done():
             return
         if "result" in message:
             answer.set_result(message["result"])
         else:
-            answer.set_exception(_error(**message["error"]))
+            answer.set_exception(self._error(**message["error"]))
 
-
-def _error(code: str, message: str) -> TriptychError:
-    match code:
-        case "frame-timeout":
-            return WaitTimeout("a frame that meets the conditions", message)
-        case "source" | "stream-stopped":
-            return Unavailable(message, "open a session on a display that runs")
-        case _:
-            return LocalProtocolError(code, message)
+    def _error(self, code: str, message: str) -> TriptychError:
+        match code:
+            case "frame-timeout":
+                return WaitTimeout("a frame that meets the conditions", message)
+            case "source":
+                # The sentence of a refusal has the remedy in it already.
+                return self._unavailable or Unavailable(message)
+            case "stream-stopped":
+                return Unavailable(message, "open a session on a display that runs")
+            case _:
+                return LocalProtocolError(code, message)

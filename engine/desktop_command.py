@@ -17,11 +17,9 @@ def desktop_command() -> None:
 @click.option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]), default="warning", show_default=True)
 def serve_command(log_level: str) -> None:
     """Serve the desklink protocol on stdin and stdout, one JSON object a line, until stdin ends."""
-    from ..adapters.desklink.serve import serve
-    from .logs import to_stderr
+    from .desklink_command import serve
 
-    to_stderr(log_level)
-    sys.exit(serve())
+    sys.exit(serve(log_level))
 
 
 @desktop_command.command("keep")
@@ -35,9 +33,9 @@ def serve_command(log_level: str) -> None:
 )
 def keep_command(display: str | None, dialogs: Literal["fill", "natural"]) -> None:
     """Keep the windows of a private X screen in order and report them, one JSON line for each change."""
-    from ..adapters.desklink.keeper import run_keeper
+    from .desklink_command import keep
 
-    sys.exit(run_keeper(display, dialogs, sys.stdout.buffer))
+    sys.exit(keep(display, dialogs))
 
 
 @desktop_command.command("capabilities")
@@ -55,7 +53,9 @@ def capabilities_command() -> None:
 def screenshot_command(display: str | None, as_json: bool, path: str) -> None:
     """Write the present picture of an X display to PATH as PNG."""
     from . import desktop_sync
+    from .extras import need
 
+    need("desktop", "numpy", "PIL")
     with desktop_sync.open(display) as session:
         frame = session.save_png(path)
     told = {"path": path, "width": frame.width, "height": frame.height}

@@ -8,18 +8,17 @@ with desktop_sync.open(display=":170", permissions=("view", "control")) as sessi
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import Callable, Coroutine, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
+from ..generated.desklink.vocabulary import DEFAULT_MAX_FPS, DEFAULT_MAX_HEIGHT, DEFAULT_MAX_WIDTH, DEFAULT_TTL_SECONDS
 from . import desktop
 from .desktop import Box, Frame
+from .loop_thread import entered, loop_thread
 
 __all__ = ["Frame", "Session", "capabilities", "open"]
-
-T = TypeVar("T")
 
 
 def capabilities() -> dict[str, Any]:
@@ -32,19 +31,15 @@ def open(
     display: str | None = None,
     permissions: Iterable[str] = ("view",),
     *,
-    max_width: int = 3840,
-    max_height: int = 2160,
-    max_fps: int = 30,
-    ttl_seconds: int = 3600,
+    max_width: int = DEFAULT_MAX_WIDTH,
+    max_height: int = DEFAULT_MAX_HEIGHT,
+    max_fps: int = DEFAULT_MAX_FPS,
+    ttl_seconds: int = DEFAULT_TTL_SECONDS,
 ) -> Iterator[Session]:
     """As `desktop.open`."""
     running = desktop.open(display, permissions, max_width=max_width, max_height=max_height, max_fps=max_fps, ttl_seconds=ttl_seconds)
-    with _loop_thread() as run:
-        session = run(running.__aenter__())
-        try:
-            yield Session(session, run)
-        finally:
-            run(running.__aexit__(None, None, None))
+    with loop_thread("triptych-desktop") as run, entered(run, running) as session:
+        yield Session(session, run)
 
 
 class Session:
@@ -116,26 +111,3 @@ class Session:
         """As `desktop.Session.metrics`."""
         counters: dict[str, Any] = self._run(self._session.metrics())
         return counters
-
-
-@contextmanager
-def _loop_thread() -> Iterator[Callable[[Coroutine[Any, Any, T]], T]]:
-    """A loop in a thread of its own, and a function that runs a coroutine there and waits for it."""
-    with asyncio.Runner() as runner:
-        loop = runner.get_loop()
-        thread = threading.Thread(target=loop.run_forever, name="triptych-desktop", daemon=True)
-        thread.start()
-
-        def run(coroutine: Coroutine[Any, Any, T]) -> T:
-            future = asyncio.run_coroutine_threadsafe(coroutine, loop)
-            try:
-                return future.result()
-            except BaseException:
-                future.cancel()  # a Ctrl-C here leaves nothing waiting there
-                raise
-
-        try:
-            yield run
-        finally:
-            loop.call_soon_threadsafe(loop.stop)
-            thread.join()

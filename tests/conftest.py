@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -14,6 +15,9 @@ from functools import cache
 
 import hypothesis
 import pytest
+
+# A worker of pytest-xdist ignores Ctrl-C, and what it starts would inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # `make test` searches the same examples every time; `make fuzz` searches others, and many more.
 hypothesis.settings.register_profile("default", deadline=None, derandomize=True)

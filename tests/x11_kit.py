@@ -91,6 +91,10 @@ class Client:
         reply = self.core.GetGeometry(window).reply()
         return reply.x, reply.y, reply.width, reply.height
 
+    def root_events(self) -> int:
+        """The events of the root window that somebody asked for."""
+        return int(self.core.GetWindowAttributes(self.root).reply().all_event_masks)
+
     def focus(self) -> int:
         return int(self.core.GetInputFocus().reply().focus)
 

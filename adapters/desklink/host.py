@@ -17,16 +17,16 @@ from ...errors import LocalProtocolError, ProtocolError, RemoteProtocolError, Tr
 from ...machines.desklink import effects as do
 from ...machines.desklink.engine import Engine
 from ...machines.desklink.geometry import Box, Size
-from ...machines.desklink.lines import TooLong
 from ...machines.desklink.requests import Request
 from ...machines.desklink.session import RevokeCode
 from ...machines.desklink.session import Transport as Word
+from ...machines.wire.lines import TooLong
 from ..log import get_logger
+from ..worker import Worker
 from .private_file import write_private
 from .probe import look_at_machine
 from .source import X11Source
 from .transport import NoTransport, Reports, Transport
-from .worker import Worker
 
 log = get_logger()
 
@@ -37,23 +37,28 @@ LINGER_SECONDS = 0.5
 class Host:
     """One engine with its hands. Make it on a running event loop, and wait for `finished` after `shutdown`.
 
-    `on_message` gets every response and event as a plain value, in order; `on_pixels` the pixels of a frame request that keeps them,
-    by its id and before its response. `failure` is what broke the engine itself, if anything did.
+    `on_emit` gets every response and event, in order; `on_pixels` the pixels of a frame request that keeps them, by its id and before its
+    response; `on_unavailable` why a source cannot be opened, before the refusal that says it in one sentence. `failure` is what broke the
+    engine itself, if anything did: `on_failure` is told at once, and no request is answered any more.
     """
 
     def __init__(
         self,
-        on_message: Callable[[dict[str, Any]], None],
+        on_emit: Callable[[do.Emit], None],
         on_pixels: Callable[[int, bytes], None] | None = None,
         transport: Callable[[Reports], Transport] = NoTransport,
         *,
+        on_unavailable: Callable[[Unavailable], None] | None = None,
+        on_failure: Callable[[BaseException], None] | None = None,
         greeted: bool = False,
     ) -> None:
         self.finished = asyncio.Event()
         self.failure: BaseException | None = None
         self._engine = Engine(new_session_id=lambda: secrets.token_hex(16), greeted=greeted)
-        self._on_message = on_message
+        self._on_emit = on_emit
         self._on_pixels = on_pixels
+        self._on_unavailable = on_unavailable
+        self._on_failure = on_failure
         self._transport = transport(self)
         self._loop = asyncio.get_running_loop()
         self._files = Worker("desklink-files")
@@ -92,7 +97,7 @@ class Host:
             self._timer.cancel()
             self._timer = None
         if (deadline := self._engine.deadline()) is not None:
-            self._timer = self._loop.call_at(deadline, self._tick)
+            self._timer = self._loop.call_at(deadline, self.guarded, self._tick)
 
     def _tick(self) -> None:
         self._timer = None
@@ -100,12 +105,13 @@ class Host:
 
     def _do(self, effect: do.Effect) -> None:
         match effect:
-            case do.Emit(message):
-                self._on_message(message)
+            case do.Emit():
+                self._on_emit(effect)
             case do.SendControl(session_id, message, to):
                 self._answer(session_id, message, to)
-            case do.JudgeInput(session_id, text, to):
-                self._spawn(self._judge(session_id, self._sources[session_id].judge(text, local=to is not None), to))
+            # What an effect needs is looked up here: by the time its task runs, a later effect may have taken it away.
+            case do.JudgeInput(session_id, text, present, to):
+                self._spawn(self._judge(session_id, self._sources[session_id].judge(text, present), to))
             case do.LiftInput(session_id):
                 self._spawn(_ignoring_loss(self._sources[session_id].lift()))
             case do.ReadFrame():
@@ -117,48 +123,50 @@ class Host:
             case do.Probe(token):
                 self._spawn(self._probe(token))
             case do.OpenSource():
-                self._spawn(self._open(effect))
+                watch = _Watch(self, effect.session_id)
+                source = self._sources[effect.session_id] = X11Source(effect.display, effect.control, effect.max_fps, watch)
+                self._spawn(self._open(effect.session_id, source))
             case do.StartCapture(session_id, control):
                 self._sources[session_id].start(control)
             case do.ReopenSource(session_id):
-                self._spawn(self._reopen(session_id))
+                self._spawn(self._reopen(session_id, self._sources[session_id]))
             case do.CloseSource(session_id):
-                self._spawn(self._close(session_id))
+                self._spawn(self._close(session_id, self._sources.pop(session_id)))
             case do.Signal():
                 self._signals.put_nowait(effect)
             case do.StartPeer(session_id):
-                self._spawn(self._transport.start(session_id))
+                self._spawn(self._peer(session_id, self._transport.start))
             case do.ClosePeer(session_id):
-                self._spawn(self._transport.close(session_id))
+                self._spawn(self._peer(session_id, self._transport.close))
             case do.Exit():
                 self._spawn(self._finish())
 
     # Sources
 
-    async def _open(self, effect: do.OpenSource) -> None:
-        watch = _Watch(self, effect.session_id)
-        source = self._sources[effect.session_id] = X11Source(effect.display, effect.control, effect.max_fps, watch)
+    async def _open(self, session_id: str, source: X11Source) -> None:
         try:
             size = await source.open()
         except TriptychError as error:
+            if isinstance(error, Unavailable) and self._on_unavailable is not None:
+                self._on_unavailable(error)
             refused = RemoteProtocolError("source", str(error), "source")
-            self._run(self._engine.open_failed(effect.session_id, refused, self._loop.time()))
-            if self._sources.pop(effect.session_id, None):
+            self._run(self._engine.open_failed(session_id, refused, self._loop.time()))
+            if self._sources.pop(session_id, None):
                 await source.close()
         else:
-            self._run(self._engine.opened(effect.session_id, size, source.layout, self._loop.time()))
+            self._run(self._engine.opened(session_id, size, source.layout, self._loop.time()))
 
-    async def _reopen(self, session_id: str) -> None:
+    async def _reopen(self, session_id: str, source: X11Source) -> None:
         try:
-            await self._sources[session_id].reopen()
+            await source.reopen()
         except TriptychError as error:
             log.info("the capture could not be opened again", session=session_id, reason=str(error))
             self._run(self._engine.reopen_failed(session_id, self._loop.time()))
         else:
             self._run(self._engine.reopened(session_id, self._loop.time()))
 
-    async def _close(self, session_id: str) -> None:
-        if not await self._sources.pop(session_id).close():
+    async def _close(self, session_id: str, source: X11Source) -> None:
+        if not await source.close():
             log.warning("the display server did not answer; its connections are left behind", session=session_id)
         self._run(self._engine.source_closed(session_id, self._loop.time()))
 
@@ -203,10 +211,11 @@ class Host:
             self._copies[effect.token] = pixels
             self._run(self._engine.frame_read(effect.session_id, effect.token, self._loop.time()))
 
-        self._sources[effect.session_id].copy(effect.region, effect.surface, copied)
+        self._sources[effect.session_id].copy(effect.region, effect.surface, lambda pixels: self.guarded(copied, pixels))
 
     async def _write(self, effect: do.WriteFrame) -> None:
-        copy = self._copies.pop(effect.token)
+        if (copy := self._copies.pop(effect.token, None)) is None:
+            return  # dropped meanwhile: the request was refused, and nothing is written
         failure: ProtocolError | None = None
         if effect.path:
             try:
@@ -225,8 +234,17 @@ class Host:
     def _answer(self, session_id: str, message: dict[str, Any], to: int | None) -> None:
         if to is None:
             self._transport.send(session_id, message)
-        elif not (answer := self._callers.pop(to)).done():
+        elif (answer := self._callers.pop(to, None)) is not None and not answer.done():
             answer.set_result(message)
+
+    async def _peer(self, session_id: str, act: Callable[[str], Coroutine[Any, Any, None]]) -> None:
+        """A peer connection that cannot be built, or closed, costs its own session and no more."""
+        try:
+            await act(session_id)
+        except Exception as error:
+            log.warning("the peer connection failed", session=session_id, error=repr(error))
+            reason = error.detail if isinstance(error, ProtocolError) else f"the peer connection failed: {error}"
+            self._run(self._engine.revoke(session_id, "transport", reason, self._loop.time()))
 
     async def _probe(self, token: int) -> None:
         self._run(self._engine.probed(token, await look_at_machine(self._transport)))
@@ -239,6 +257,9 @@ class Host:
                 await self._transport.signal(effect.session_id, effect.kind, effect.params)
             except ProtocolError as error:
                 failure = error
+            except Exception as error:
+                log.warning("the peer connection failed", session=effect.session_id, error=repr(error))
+                failure = RemoteProtocolError("transport", f"the peer connection failed: {error}")
             self._run(self._engine.signalled(effect.token, failure))
 
     async def _finish(self) -> None:
@@ -253,10 +274,14 @@ class Host:
         for task in others:
             task.cancel()
         await asyncio.gather(*others, return_exceptions=True)
+        self._fail_callers(Unavailable("the engine has ended"))
+        self.finished.set()
+
+    def _fail_callers(self, error: BaseException) -> None:
         for answer in self._callers.values():
             if not answer.done():
-                answer.set_exception(Unavailable("the engine has ended"))
-        self.finished.set()
+                answer.set_exception(error)
+        self._callers.clear()
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = self._loop.create_task(work)
@@ -269,11 +294,21 @@ class Host:
         if not task.cancelled() and (error := task.exception()) is not None:
             self.fail(error)
 
+    def guarded(self, call: Callable[..., None], *arguments: Any) -> None:
+        """Carry out a callback of the event loop, to which nobody listens: what it raises has broken the engine."""
+        try:
+            call(*arguments)
+        except Exception as error:
+            self.fail(error)
+
     def fail(self, error: BaseException) -> None:
         """The engine itself is broken: end it in order, as far as that still works."""
         log.error("the engine failed", error=repr(error), exc_info=error)
         if self.failure is None:
             self.failure = error
+            self._fail_callers(error)
+            if self._on_failure is not None:
+                self._on_failure(error)
             try:
                 self.shutdown()
             except Exception as another:
@@ -289,13 +324,13 @@ class _Watch:
     session_id: str
 
     def captured(self, damage: tuple[Box, ...], source: Size, micros: int, at: float) -> None:
-        self.host.captured(self.session_id, damage, source, micros, at)
+        self.host.guarded(self.host.captured, self.session_id, damage, source, micros, at)
 
     def grab_failed(self) -> None:
-        self.host.grab_failed(self.session_id)
+        self.host.guarded(self.host.grab_failed, self.session_id)
 
     def capture_lost(self, reason: str) -> None:
-        self.host.capture_lost(self.session_id, reason)
+        self.host.guarded(self.host.capture_lost, self.session_id, reason)
 
 
 async def _ignoring_loss(lifting: asyncio.Future[None]) -> None:

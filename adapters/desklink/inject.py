@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ...errors import LocalProtocolError, Unavailable
 from ...machines.desklink.held import Button, Edge, Key, Move, Type, Wheel
-from ...machines.desklink.input import Answer, Apply, ControlInput, Forward
+from ...machines.desklink.input import Answer, Apply, ControlInput, Forward, Present
 
 if TYPE_CHECKING:
-    from .x11 import TextPlan, X11Input
+    from .x11_input import TextPlan, X11Input
 
 EVDEV_TO_X = 8
 UP, DOWN, LEFT, RIGHT = 4, 5, 6, 7
@@ -36,9 +36,9 @@ class XLayout:
         return self._device().plan_text(text)
 
 
-def judge(control: ControlInput, device: X11Input | None, text: bytes, *, local: bool) -> dict[str, Any]:
+def judge(control: ControlInput, device: X11Input | None, text: bytes, present: Present) -> dict[str, Any]:
     """Judge one control message, carry it out, and return the answer for the client."""
-    match control.receive(text, local=local):
+    match control.receive(text, present):
         case Answer(message) | Forward(_, message):
             return message
         case Apply(seq, edges):

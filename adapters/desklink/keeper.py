@@ -103,7 +103,8 @@ class _Run:
         except AnotherManager:
             self._events.append(("occupied", {}))
         except Unavailable as error:
-            self._events.append(("display_unopenable", {"display": display, "detail": error.reason}))
+            shown = display.encode("utf-8", "backslashreplace").decode()
+            self._events.append(("display_unopenable", {"display": shown, "detail": error.reason}))
         else:
             self._events.append(("claimed", {}))
 

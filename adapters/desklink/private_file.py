@@ -1,7 +1,8 @@
-"""Writes pixels to a path that the consumer named, so that nobody else can read or redirect them; called by the host for `session.frame`.
+"""Writes pixels so that nobody else can read them; called by the host for the paths of `session.frame`, and by the Python API.
 
-Pixels of a desktop are the most private thing that the engine holds. The file is 0600 from its first byte, appears whole or not at all, and
-lies in a real directory that belongs to this user and to nobody else; anything less is refused with code `frame` and nothing is written.
+Pixels of a desktop are the most private thing that the engine holds. The file is 0600 from its first byte, and appears whole or not at all.
+A path that a consumer names lies in a real directory that belongs to this user and to nobody else, so that nobody can redirect it either;
+anything less is refused with code `frame` and nothing is written. A person's own path may lie anywhere.
 """
 
 from __future__ import annotations
@@ -30,6 +31,16 @@ def write_private(path: str, data: bytes | memoryview) -> None:
         _write_and_rename(name, directory, data)
     except (OSError, ValueError) as error:
         raise _refused(f"{path!r} cannot be written: {error}") from None
+    finally:
+        os.close(directory)
+
+
+def write_owned(path: str | os.PathLike[str], data: bytes | memoryview) -> None:
+    """Replace the file at `path`, or the symlink, by `data` that only its owner may read. Raises OSError; the old file then stays."""
+    parent, name = os.path.split(os.fspath(path))
+    directory = os.open(parent or ".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        _write_and_rename(name, directory, data)
     finally:
         os.close(directory)
 

@@ -12,11 +12,9 @@ from dataclasses import dataclass
 from ... import __version__
 from ...errors import Unavailable
 from ...machines.desklink.capabilities import Facts
+from ..worker import Worker
+from .display_name import CONNECT_SECONDS, display_name, in_time
 from .transport import Transport
-from .worker import Worker
-
-PROBE_SECONDS = 3.0
-"""How long a look may take, until the X display counts as one that does not answer."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +31,7 @@ async def look_at_machine(transport: Transport) -> Facts:
     looking = worker.submit(_look_at_display)
     worker.close()
     try:
-        seen = await asyncio.wait_for(looking, PROBE_SECONDS)
+        seen = await asyncio.wait_for(looking, CONNECT_SECONDS)
     except TimeoutError:
         seen = _Display(reason="the X display does not answer")
     return Facts(
@@ -52,7 +50,8 @@ def _look_at_display() -> _Display:
     if not os.environ.get("DISPLAY"):
         return _Display(reason="DISPLAY is not set")
     try:
-        from .x11 import X11Capture, X11Input
+        from .x11_capture import X11Capture
+        from .x11_input import X11Input
 
         with X11Capture() as capture:
             size = capture.size
@@ -67,11 +66,14 @@ def _look_at_display() -> _Display:
 
 def display() -> str:
     """What the X display of the environment offers, as a sentence for `doctor`. Raises Unavailable when a session could not use it."""
-    name = os.environ.get("DISPLAY")
-    if not name:
-        raise Unavailable("DISPLAY is not set", "set DISPLAY, or name a display when you open a session")
-    from .x11 import X11Capture, X11Input
+    name = display_name(None)
+    return in_time(_describe_display, name)
+
+
+def _describe_display() -> str:
+    from .x11_capture import X11Capture
+    from .x11_input import X11Input
 
     with X11Capture() as capture, X11Input():
         width, height = capture.size
-        return f"{name} is {width}x{height}, with pixels by {capture.path} and input by XTEST"
+        return f"{os.environ['DISPLAY']} is {width}x{height}, with pixels by {capture.path} and input by XTEST"

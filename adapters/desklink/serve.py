@@ -10,13 +10,16 @@ import asyncio
 import os
 import signal
 from collections.abc import Callable
-from typing import Any
 
 import msgspec
 
+from ...errors import Unavailable
+from ...generated.desklink.vocabulary import MAX_LINE_BYTES
+from ...machines.desklink.effects import Emit
+from ...machines.wire.lines import LineSplitter
 from ..log import get_logger
+from ..stdio import LineReader, LineWriter
 from .host import Host
-from .stdio import LineReader, LineWriter
 from .transport import NoTransport, Reports, Transport
 
 log = get_logger()
@@ -26,13 +29,21 @@ FLUSH_SECONDS = 0.9
 """How long a consumer has to take the last lines."""
 
 CROWDED_BYTES = 1 << 20
-"""With more than this unread, news of frames is left out: the next one that fits tells of a sequence number further on."""
+"""With more than this unread, what may be dropped is."""
 
 
 def serve(transport: Callable[[Reports], Transport] = NoTransport) -> int:
-    """Serve one consumer until it, or a signal, ends it. Returns the exit status: 0, or 1 when the engine itself broke."""
-    lines = os.dup(1)
-    os.dup2(2, 1)
+    """Serve one consumer until it, or a signal, ends it. Returns the exit status: 0, or 1 when the engine itself broke.
+
+    Raises Unavailable when a standard stream is closed.
+    """
+    try:
+        for stream in (0, 2):
+            os.fstat(stream)
+        lines = os.dup(1)
+        os.dup2(2, 1)
+    except OSError:
+        raise Unavailable("the engine needs its standard streams, and one of them is closed", "start it on pipes") from None
     if os.geteuid() == 0:
         log.warning("running as root works, and is not needed: run the engine as the user of the desktop")
     return asyncio.run(_serve(0, lines, transport))
@@ -43,17 +54,16 @@ async def _serve(stdin: int, stdout: int, transport: Callable[[Reports], Transpo
     writer: LineWriter
     encode = msgspec.json.Encoder().encode
 
-    def send(message: dict[str, Any]) -> None:
-        if message.get("event") == "session.frame.changed" and writer.backlog > CROWDED_BYTES:
-            return
-        writer.write(encode(message))
+    def send(said: Emit) -> None:
+        if not (said.droppable and writer.backlog > CROWDED_BYTES):
+            writer.write(encode(said.message))
 
-    host = Host(on_message=send, transport=transport)
+    host = Host(on_emit=send, transport=transport)
     writer = LineWriter(stdout, on_broken=host.shutdown)
     loop.set_exception_handler(lambda _, context: host.fail(context.get("exception") or RuntimeError(context["message"])))
     for number in SIGNALS:
         loop.add_signal_handler(number, host.shutdown)
-    LineReader(stdin, on_line=host.line, on_end=host.shutdown)
+    LineReader(stdin, LineSplitter(MAX_LINE_BYTES), on_line=host.line, on_end=host.shutdown)
     await host.finished.wait()
     if not await writer.close(FLUSH_SECONDS):
         log.warning("the consumer did not take the last lines", bytes=writer.backlog)

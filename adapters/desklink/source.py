@@ -15,13 +15,15 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from ...errors import Unavailable
 from ...machines.desklink.geometry import Box, Size
-from ...machines.desklink.input import ControlInput
+from ...machines.desklink.input import ControlInput, Present
 from ..log import get_logger
+from ..worker import Worker
+from .display_name import CONNECT_SECONDS, NoAnswer
 from .inject import XLayout, carry_out, judge
-from .worker import Worker
 
 if TYPE_CHECKING:
-    from .x11 import Frame, X11Capture, X11Input
+    from .x11_capture import Frame, X11Capture
+    from .x11_input import X11Input
 
 log = get_logger()
 
@@ -75,7 +77,7 @@ class X11Source:
 
     async def open(self) -> Size:
         """Connect, or connect again. Raises Unavailable; then nothing is open."""
-        return await self._worker.submit(self._connect)
+        return await self._connected_in_time()
 
     def start(self, control: ControlInput) -> None:
         """Begin to report changes, and to let `control` judge input."""
@@ -90,12 +92,18 @@ class X11Source:
 
     async def reopen(self) -> None:
         """Connect again after the capture was lost. Raises Unavailable."""
-        await self._worker.submit(self._connect)
+        await self._connected_in_time()
         self._watch()
 
-    def judge(self, text: bytes, *, local: bool) -> asyncio.Future[dict[str, Any]]:
+    async def _connected_in_time(self) -> Size:
+        try:
+            return await asyncio.wait_for(self._worker.submit(self._connect), CONNECT_SECONDS)
+        except TimeoutError:
+            raise NoAnswer(self._display) from None
+
+    def judge(self, text: bytes, present: Present) -> asyncio.Future[dict[str, Any]]:
         """Let the rules judge one control message and carry it out, after all before it; the result is the answer for the client."""
-        return self._worker.submit(self._judge, text, local)
+        return self._worker.submit(self._judge, text, present)
 
     def lift(self) -> asyncio.Future[None]:
         """Lift what the session holds, after all input before."""
@@ -127,7 +135,8 @@ class X11Source:
     # On the input thread
 
     def _connect(self) -> Size:
-        from .x11 import X11Capture, X11Input
+        from .x11_capture import X11Capture
+        from .x11_input import X11Input
 
         self._disconnect()
         try:
@@ -154,9 +163,9 @@ class X11Source:
             raise Unavailable("the display is not connected")
         return self._device
 
-    def _judge(self, text: bytes, local: bool) -> dict[str, Any]:
+    def _judge(self, text: bytes, present: Present) -> dict[str, Any]:
         assert self._control is not None
-        return judge(self._control, self._device, text, local=local)
+        return judge(self._control, self._device, text, present)
 
     def _lift(self) -> None:
         if self._control is not None and (edges := self._control.release_all()):
@@ -174,7 +183,7 @@ class X11Source:
             self._lost(f"the capture broke: {error!r}")
 
     def _look_until_stopped(self, capture: X11Capture) -> None:
-        from .x11 import DisplayLost
+        from .x11_connection import DisplayLost
 
         unseen: tuple[Box, ...] = ()
         failed = 0

@@ -6,6 +6,7 @@ BadMatch) is no error here; the loss of the connection is `xcffib.ConnectionExce
 
 from __future__ import annotations
 
+import contextlib
 import os
 import struct
 from collections.abc import Iterator
@@ -18,6 +19,8 @@ from ...errors import Unavailable
 from ...generated.desklink.models import KeeperReport, KeeperWindow
 from ...machines.desklink.geometry import Box, Size
 from ...machines.desklink.kiosk import Dialogs, Kiosk, Place, Toplevel
+from ..x11_properties import property_bytes, property_numbers, property_text, reply_or_error
+from .display_name import display_name, in_time
 
 #: xcffib's functions and constructors carry no annotations; its event and error classes are used by name.
 connect: Any = xcffib.connect
@@ -41,6 +44,34 @@ NORMAL_STATE, WITHDRAWN_STATE = 1, 0
 PROPERTY_WORDS = 1024
 
 
+def _connect(display: str) -> Any:
+    try:
+        with _own_words():
+            return connect(display=display)
+    except xcffib.ConnectionException as error:
+        unparsable = "parsing" in str(error)
+        reason = "the display name cannot be parsed" if unparsable else "no server answers there, or it refuses our authority"
+        raise Unavailable(reason) from error
+
+
+@contextlib.contextmanager
+def _own_words() -> Iterator[None]:
+    """Keep libxcb from writing what a server says of a refused connection to stderr: the error tells it."""
+    try:
+        stderr = os.dup(2)
+    except OSError:  # it is closed
+        yield
+        return
+    try:
+        nowhere = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
+        os.dup2(nowhere, 2)
+        os.close(nowhere)
+        yield
+    finally:
+        os.dup2(stderr, 2)
+        os.close(stderr)
+
+
 class AnotherManager(Unavailable):
     """The display has a window manager already."""
 
@@ -55,12 +86,7 @@ class WindowManager:
     """
 
     def __init__(self, display: str, dialogs: Dialogs = "fill") -> None:
-        try:
-            self._connection: Any = connect(display=display)
-        except xcffib.ConnectionException as error:
-            unparsable = "parsing" in str(error)
-            reason = "the display name cannot be parsed" if unparsable else "no server answers there, or it refuses our authority"
-            raise Unavailable(reason) from error
+        self._connection: Any = in_time(lambda: _connect(display_name(display)), display)
         try:
             self._core: Any = self._connection.core
             screen = self._connection.get_setup().roots[self._connection.pref_screen]
@@ -117,7 +143,7 @@ class WindowManager:
                 continue
             if toplevel.managed and viewable:
                 found.append(described)
-        return KeeperReport(windows=found)
+        return KeeperReport(windows=tuple(found))
 
     def close(self) -> None:
         """Withdraw the hints and disconnect. Safe on a lost connection."""
@@ -273,7 +299,7 @@ class WindowManager:
         self._core.ChangeProperty(x.PropMode.Append, self._check, self._atoms["WM_STATE"], self._atoms["WM_STATE"], 32, 0, b"")
 
     def _offer_focus(self, time: int) -> None:
-        if self._focused is None or self._atoms["WM_TAKE_FOCUS"] not in self._numbers(self._property(self._focused, "WM_PROTOCOLS")):
+        if self._focused is None or self._atoms["WM_TAKE_FOCUS"] not in self._protocols(self._focused):
             return
         data = build.ClientMessageData.synthetic([self._atoms["WM_TAKE_FOCUS"], time, 0, 0, 0], "I" * 5)
         message = build.ClientMessageEvent.synthetic(32, self._focused, self._atoms["WM_PROTOCOLS"], data)
@@ -288,7 +314,7 @@ class WindowManager:
 
     def _facts(self, asked: tuple[Any, Any, Any]) -> tuple[Toplevel, bool]:
         # Every reply is taken before any error is raised: xcb would keep the untaken ones for ever.
-        attributes, geometry, transient = [_reply(cookie) for cookie in asked]
+        attributes, geometry, transient = [reply_or_error(cookie) for cookie in asked]
         for reply in (attributes, geometry, transient):
             if isinstance(reply, xcffib.Error):
                 raise reply
@@ -305,43 +331,24 @@ class WindowManager:
         return tuple(self._property(window, name) for name in ("_NET_WM_NAME", "WM_NAME", "WM_CLASS", "_NET_WM_PID"))
 
     def _describe(self, window: int, toplevel: Toplevel, names: tuple[Any, ...]) -> KeeperWindow:
-        title, old_title, kind, pid = [_reply(cookie) for cookie in names]
-        classes = _bytes(kind).split(b"\0")
+        title, old_title, kind, pid = [reply_or_error(cookie) for cookie in names]
+        classes, utf8 = property_bytes(kind).split(b"\0"), self._atoms["UTF8_STRING"]
         return KeeperWindow(
             id=window,
-            title=self._text(title) or self._text(old_title),
+            title=property_text(title, utf8) or property_text(old_title, utf8),
             class_=classes[1].decode("latin-1") or None if len(classes) > 1 else None,
-            pid=next(iter(self._numbers(pid)), None),
+            pid=next(iter(property_numbers(pid)), None),
             width=toplevel.width,
             height=toplevel.height,
         )
+
+    def _protocols(self, window: int) -> tuple[int, ...]:
+        return property_numbers(reply_or_error(self._property(window, "WM_PROTOCOLS")))
 
     def _property(self, window: int, name: str) -> Any:
         atom = self._atoms.get(name) or getattr(x.Atom, name)
         return self._core.GetProperty(False, window, atom, x.GetPropertyType.Any, 0, PROPERTY_WORDS)
 
-    def _text(self, reply: Any) -> str | None:
-        """A trimmed text, None when blank: UTF-8 if it says so, else Latin-1, which is what STRING is."""
-        encoding = "utf-8" if getattr(reply, "type", 0) == self._atoms["UTF8_STRING"] else "latin-1"
-        return _bytes(reply).decode(encoding, errors="replace").strip() or None
-
-    def _numbers(self, asked: Any) -> tuple[int, ...]:
-        reply = _reply(asked) if isinstance(asked, xcffib.Cookie) else asked
-        data = _bytes(reply) if getattr(reply, "format", 0) == 32 else b""
-        return struct.unpack(f"={len(data) // 4}I", data)
-
     def _set(self, window: int, name: str, kind: int, *values: int) -> None:
         data = struct.pack(f"={len(values)}I", *values)
         self._core.ChangeProperty(x.PropMode.Replace, window, self._atoms[name], kind, 32, len(values), data)
-
-
-def _reply(cookie: Any) -> Any:
-    """The reply, or the error that came instead."""
-    try:
-        return cookie.reply()
-    except xcffib.Error as error:
-        return error
-
-
-def _bytes(reply: Any) -> bytes:
-    return b"" if isinstance(reply, xcffib.Error) else bytes(reply.value.buf())

@@ -22,7 +22,7 @@ from statemachine import State
 
 from ..lifecycle import Deadline, Effect, Lifecycle, Plan, plan
 
-RETRY_DELAYS = (0.2, 1.0, 3.0)  # seconds before each retry: what restarts is often back at once, else soon
+RETRY_DELAYS = (0.2, 1.0, 3.0)  # seconds before each of the CAPTURE_RETRIES: what restarts is often back at once, else soon
 
 
 @dataclass(frozen=True, slots=True)

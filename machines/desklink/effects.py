@@ -9,14 +9,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from .geometry import Box, Size
-from .input import ControlInput
+from .input import ControlInput, Present
 
 
 @dataclass(frozen=True)
 class Emit:
-    """Send `message`, a response or an event, to the consumer as one line."""
+    """Send `message`, a response or an event, to the consumer as one line.
+
+    `droppable`: a consumer that is behind may miss it, since a later one of its kind tells more.
+    """
 
     message: dict[str, Any]
+    droppable: bool = False
 
 
 @dataclass(frozen=True)
@@ -63,10 +67,12 @@ class JudgeInput:
     """Let the session's `ControlInput` judge `text`, carry out what it says, and send its answer as `SendControl` would.
 
     It happens on the thread of the source's input, in order: the rules ask the live keyboard layout, which a display server may delay.
+    `present` is what holds of the session now, when the message comes in; that thread looks at nothing else of it.
     """
 
     session_id: str
     text: bytes
+    present: Present
     to: int | None
 
 

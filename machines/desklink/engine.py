@@ -15,11 +15,11 @@ from typing import Literal
 
 from ...errors import ProtocolError, RemoteProtocolError
 from ...generated.desklink.vocabulary import METHOD, PROTOCOL_VERSION, SESSION_GENERATION, UNGATED_METHOD
+from ..wire.lines import TooLong
 from .capabilities import Facts, capabilities
 from .effects import CloseSource, DropFrame, Effect, Emit, Exit, OpenSource, Probe, SendControl, Signal
 from .geometry import Box, Size
 from .keys import Layout
-from .lines import TooLong
 from .live import Live
 from .messages import HELLO_PARAMS, OPEN_PARAMS, SESSION_PARAMS, given
 from .opening import Opening

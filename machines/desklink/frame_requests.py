@@ -145,7 +145,7 @@ class FrameRequests:
         return effects
 
 
-def _box(region: list[int] | None) -> Box | None:
+def _box(region: tuple[int, ...] | None) -> Box | None:
     if region is None:
         return None
     x, y, width, height = region

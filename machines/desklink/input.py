@@ -29,6 +29,18 @@ _NONE: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
+class Present:
+    """What holds of the session when a message comes in.
+
+    `source` is the size of the captured surface. `reachable`: the control channel is open, or the message comes from this process.
+    """
+
+    source: Size
+    reachable: bool = True
+    ended: bool = False
+
+
+@dataclass(frozen=True)
 class Answer:
     """Send `message` to the client; there is nothing else to do."""
 
@@ -55,13 +67,14 @@ Verdict = Answer | Apply | Forward
 
 
 class ControlInput:
-    """The control rules of one session. `source` is the present size of the captured surface, `encoded` what the client aims at."""
+    """The control rules of one session. `encoded` is the surface that the client aims at.
+
+    Its messages are judged on one thread. What may change meanwhile on another comes with each message, as its `Present`; another thread
+    only reads the counters.
+    """
 
     def __init__(self, permissions: Collection[str], encoded: Size, layout: Layout | None, *, forwards: bool = False) -> None:
         self.encoded = encoded
-        self.source = encoded
-        self.channel_open = False
-        self.ended = False
         self.applied = self.rejected = self.forwarded = 0
         self.held = Held()
         self._permissions = frozenset(permissions)
@@ -70,22 +83,22 @@ class ControlInput:
         self._last_seq = 0
         self._wheel = [0.0, 0.0]
 
-    def receive(self, text: bytes, *, local: bool = False) -> Verdict:
-        """Judge one message. `local`: it comes from this process, so no channel needs to be open. Never raises for what a client sends."""
+    def receive(self, text: bytes, present: Present) -> Verdict:
+        """Judge one message. Never raises for what a client sends."""
         try:
             message = CONTROL_MESSAGES.read(text)
         except RemoteProtocolError as error:
             return self._rejected(0, "operation", f"{error.path}: {error.detail}" if error.path else error.detail)
         seq = given(message.seq, 0)
         try:
-            self._admit(seq, local)
+            self._admit(seq, present)
             if self._forwards:
                 return self._forward(text, message, seq)
             match message:
                 case models.ControlClipboardRead() | models.ControlClipboardWrite():
                     return self._clipboard(message, seq)
                 case _:
-                    return Apply(seq, tuple(self._edges(message)))
+                    return Apply(seq, tuple(self._edges(message, present.source)))
         except ProtocolError as error:
             return self._rejected(seq, error.code, error.detail)
         except Unavailable as error:  # the layout of a display that is gone
@@ -109,10 +122,10 @@ class ControlInput:
         self.rejected += 1
         return Answer({"kind": "rejected", "seq": seq, "code": code, "message": message})
 
-    def _admit(self, seq: int, local: bool) -> None:
-        if self.ended:
+    def _admit(self, seq: int, present: Present) -> None:
+        if present.ended:
             raise RemoteProtocolError("session", "the session has ended")
-        if not (self.channel_open or local):
+        if not present.reachable:
             raise RemoteProtocolError("session", "the control channel is not open")
         if "control" not in self._permissions:
             raise RemoteProtocolError("permission", "this session was opened without the control permission")
@@ -134,10 +147,10 @@ class ControlInput:
             raise RemoteProtocolError("clipboard-unsupported", "this source has no clipboard")
         return Answer(_clipboard_error(message.request, "this source has no clipboard"))
 
-    def _edges(self, message: models.ClientControl) -> list[Edge]:
+    def _edges(self, message: models.ClientControl, source: Size) -> list[Edge]:
         match message:
             case models.ControlPointer():
-                return self._pointer(message)
+                return self._pointer(message, source)
             case models.ControlWheel():
                 return self._wheel_clicks(given(message.dx, 0.0), given(message.dy, 0.0))
             case models.ControlKey():
@@ -147,14 +160,14 @@ class ControlInput:
             case _:
                 return list(self.release_all())
 
-    def _pointer(self, message: models.ControlPointer) -> list[Edge]:
+    def _pointer(self, message: models.ControlPointer, source: Size) -> list[Edge]:
         if not contains(self.encoded, message.x, message.y):
             raise RemoteProtocolError(
                 "coordinates", f"({message.x},{message.y}) is outside the {self.encoded.width}x{self.encoded.height} surface"
             )
         if message.phase == "cancel":
             return list(self.release_all())
-        edges: list[Edge] = [Move(*to_source(self.encoded, self.source, message.x, message.y))]
+        edges: list[Edge] = [Move(*to_source(self.encoded, source, message.x, message.y))]
         if message.phase != "move":
             edges += self.held.button(button if (button := given(message.button, 1)) in BUTTONS else 1, message.phase == "down")
         return edges

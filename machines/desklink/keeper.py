@@ -18,10 +18,11 @@ from dataclasses import dataclass
 
 from statemachine import State
 
+from ...generated.desklink.vocabulary import KEEPER_LATEST_MS, KEEPER_QUIET_MS
 from ..lifecycle import Deadline, Effect, Lifecycle, Plan, plan, stay
 
-QUIET = 0.1  # seconds without a change before a report
-LATEST = 0.3  # seconds from the first unreported change to its report
+QUIET = KEEPER_QUIET_MS / 1000  # seconds without a change before a report
+LATEST = KEEPER_LATEST_MS / 1000  # seconds from the first unreported change to its report
 
 
 @dataclass(frozen=True, slots=True)

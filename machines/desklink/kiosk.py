@@ -10,12 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
+from ...generated.desklink.vocabulary import KEEPER_CONTENT_PIXELS, KEEPER_PARKED_POSITION
 from .geometry import Box, Size
-
-SMALLEST_CONTENT = 120
-"""Pixels: a window narrower or lower than this has no content (display keeper, content)."""
-PARKING = (-30000, -30000)
-"""Where parked windows go, at their own size (display keeper, parked)."""
 
 Dialogs: TypeAlias = Literal["fill", "natural"]
 """What WM_TRANSIENT_FOR windows do: fill the screen as all others, or keep their own size, centred."""
@@ -51,9 +47,9 @@ def place(window: Toplevel, screen: Size, dialogs: Dialogs) -> Place:
     if window.transient and dialogs == "natural":
         width, height = min(window.width, screen.width), min(window.height, screen.height)
         return Place("dialog", ((screen.width - width) // 2, (screen.height - height) // 2, width, height))
-    if window.width >= SMALLEST_CONTENT and window.height >= SMALLEST_CONTENT:
+    if min(window.width, window.height) >= KEEPER_CONTENT_PIXELS:
         return Place("content", screen.box)
-    return Place("parked", (*PARKING, window.width, window.height))
+    return Place("parked", (KEEPER_PARKED_POSITION, KEEPER_PARKED_POSITION, window.width, window.height))
 
 
 class Kiosk:

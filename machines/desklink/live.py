@@ -19,7 +19,7 @@ from .effects import ClosePeer, CloseSource, Effect, Emit, JudgeInput, LiftInput
 from .frame_requests import FrameRequests
 from .frames import Frames
 from .geometry import Box, Size, damage_to_encoded
-from .input import Answer, Apply, ControlInput, Forward
+from .input import Answer, Apply, ControlInput, Forward, Present
 from .keys import Layout
 from .opening import Opening, opened
 from .requests import Request
@@ -32,10 +32,10 @@ class Live:
         self.id = session_id
         self.fed = asked.encoded is not None
         self._asked = asked
-        self._source = source
+        self._source = self._present = source
         self._surface = asked.surface(source)
         self._control = ControlInput(asked.permissions, self._surface, layout, forwards=self.fed)
-        self._control.source = source
+        self._channel_open = self._refusing = False
         self._frames = Frames(self._surface)
         self._requests = FrameRequests(session_id, self._frames, tokens)
         self._session = chart.Session()
@@ -98,7 +98,7 @@ class Live:
     def captured(self, damage: tuple[Box, ...], source: Size, capture_micros: int, now: float) -> list[Effect]:
         """A frame with changes was captured; `damage` is in source pixels, and everything when the source has a new size."""
         # A root window that was resized is scaled into the surface of the open, and pointer positions follow it.
-        self._control.source = source
+        self._present = source
         boxes = damage if source == self._surface else tuple(damage_to_encoded(box, source, self._surface) for box in damage)
         self._captured += 1
         self._capture_micros += capture_micros
@@ -106,7 +106,8 @@ class Live:
             return []
         self._frames.captured(boxes, now)
         changed = self._event("session.frame.changed", seq=self._frames.seq, damage=[list(box) for box in self._frames.damage])
-        return [changed, *self._requests.look(now)]
+        # The next one tells of a sequence number further on.
+        return [Emit(changed.message, droppable=True), *self._requests.look(now)]
 
     def grab_failed(self) -> None:
         """One grab gave no picture, and the display is still there."""
@@ -182,21 +183,22 @@ class Live:
 
     def channel_opened(self) -> list[Effect]:
         """The control channel is open."""
-        self._control.channel_open = True
+        self._channel_open = True
         hello = {"kind": "hello", "protocol": PROTOCOL_VERSION, "geometry": self.opened()["geometry"]}
         return [SendControl(self.id, hello)]
 
     def channel_closed(self) -> list[Effect]:
         """The control channel is gone: nothing that its client held stays down."""
-        self._control.channel_open = False
+        self._channel_open = False
         return [] if self.fed else [LiftInput(self.id)]
 
     def control_message(self, text: bytes, to: int | None) -> list[Effect]:
         """One control message, from the channel or from a caller in this process (`to`)."""
+        present = Present(self._present, reachable=self._channel_open or to is not None, ended=self._refusing)
         if not self.fed:
-            return [JudgeInput(self.id, text, to)]
+            return [JudgeInput(self.id, text, present, to)]
         # Nothing physical belongs to a fed source, so there is no thread to wait for.
-        match self._control.receive(text, local=to is not None):
+        match self._control.receive(text, present):
             case Forward(message, reply):
                 return [self._event("session.input", input=message), SendControl(self.id, reply, to)]
             case Answer(message):
@@ -219,7 +221,7 @@ class Live:
                 case chart.EmitRevoked(reason, code):
                     effects.append(self._event("session.revoked", reason=reason, code=code))
                 case chart.RefuseControl():
-                    self._control.ended = True
+                    self._refusing = True
                 case chart.ReleaseInput() if not self.fed:
                     effects.append(LiftInput(self.id))
                 case chart.StartTransport():

@@ -38,6 +38,8 @@ class Opening:
         match given(params.source, None):
             case models.X11Source() as source:
                 display = given(source.display, None) or None
+                if display and "\0" in display:
+                    raise RemoteProtocolError("source", f"{display!r} is no X display name", "source.display")
             case models.EncodedSource() as source:
                 encoded = _encoded_size(source)
             case models.DisplaySource():
@@ -66,7 +68,8 @@ class Opening:
         """The bit rate asked for, or the one that fits the surface; 0 for an encoded source, whose rate is the consumer's."""
         if self.encoded:
             return 0
-        return self.bitrate_kbps or min(25_000, 1_500 + surface.width * surface.height * 18 // 10_000)
+        fitting = vocabulary.BITRATE_BASE_KBPS + surface.width * surface.height * vocabulary.BITRATE_KBPS_PER_10000_PIXELS // 10_000
+        return self.bitrate_kbps or min(vocabulary.MAX_BITRATE_KBPS, fitting)
 
 
 def opened(session_id: str, kind: str, source: Size, surface: Size) -> dict[str, Any]:
@@ -75,7 +78,7 @@ def opened(session_id: str, kind: str, source: Size, surface: Size) -> dict[str,
     size = {"width": source.width, "height": source.height}
     return {
         "sessionId": session_id,
-        "generation": 1,
+        "generation": vocabulary.SESSION_GENERATION,
         "source": {"kind": kind, **size, "origin": origin},
         "geometry": {"source": size, "encoded": {"width": surface.width, "height": surface.height}, "origin": origin},
     }

@@ -24,9 +24,8 @@ from typing import Literal
 
 from statemachine import State
 
+from ...generated.desklink.vocabulary import DEFAULT_TTL_SECONDS
 from ..lifecycle import Deadline, Effect, Lifecycle, Plan, plan, stay
-
-LEASE = 3600.0  # seconds, when the open names none
 
 Transport = Literal["new", "connecting", "connected", "disconnected", "failed", "closed"]
 CaptureWord = Literal["consented", "streaming", "ended"]
@@ -141,7 +140,7 @@ class Session(Lifecycle[Memory]):
 
     # planners
 
-    def consent(self, memory: Memory, now: float, captured: bool, lease: float = LEASE) -> Plan[Memory]:
+    def consent(self, memory: Memory, now: float, captured: bool, lease: float = DEFAULT_TTL_SECONDS) -> Plan[Memory]:
         """Start the lease; offer at once, but for fed video, whose offer needs the stream's own parameters."""
         state = EmitState(memory.capture, memory.transport, memory.first_frame)
         started = (StartTransport(),) if captured else ()

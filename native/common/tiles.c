@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-enum { TILE = 32, PIXEL = 4 };
+enum { PIXEL = 4 };
 
 static int32_t least(int32_t a, int32_t b) { return a < b ? a : b; }
 static int32_t most(int32_t a, int32_t b) { return a > b ? a : b; }
@@ -10,7 +10,7 @@ static int32_t most(int32_t a, int32_t b) { return a > b ? a : b; }
 /* memcmp of the whole row first: the C library compares with vector instructions, so an unchanged row costs one pass at memory speed and a
  * hash, written by hand, is slower. Only a row that differs is looked at tile by tile, and only in tiles that are not marked yet. */
 void tx_tiles_merge(uint8_t *kept, int32_t width, int32_t stride, const uint8_t *patch, int32_t patch_stride, tx_box box, uint8_t *changed) {
-    int32_t columns = (width + TILE - 1) / TILE;
+    int32_t columns = (width + TX_TILE - 1) / TX_TILE;
     int32_t right = box.x + box.width;
     for (int32_t row = 0; row < box.height; row++) {
         int32_t y = box.y + row;
@@ -18,12 +18,12 @@ void tx_tiles_merge(uint8_t *kept, int32_t width, int32_t stride, const uint8_t 
         const uint8_t *new = patch + (int64_t)row * patch_stride;
         if (memcmp(old, new, (size_t)box.width * PIXEL) == 0)
             continue;
-        uint8_t *marks = changed + (int64_t)(y / TILE) * columns;
-        for (int32_t column = box.x / TILE; column <= (right - 1) / TILE; column++) {
+        uint8_t *marks = changed + (int64_t)(y / TX_TILE) * columns;
+        for (int32_t column = box.x / TX_TILE; column <= (right - 1) / TX_TILE; column++) {
             if (marks[column])
                 continue;
-            int32_t from = most(column * TILE, box.x);
-            int32_t to = least((column + 1) * TILE, right);
+            int32_t from = most(column * TX_TILE, box.x);
+            int32_t to = least((column + 1) * TX_TILE, right);
             int64_t offset = (int64_t)(from - box.x) * PIXEL;
             if (memcmp(old + offset, new + offset, (size_t)(to - from) * PIXEL) != 0)
                 marks[column] = 1;
@@ -33,8 +33,8 @@ void tx_tiles_merge(uint8_t *kept, int32_t width, int32_t stride, const uint8_t 
 }
 
 int32_t tx_tiles_group(uint8_t *changed, int32_t width, int32_t height, uint32_t *scratch, tx_box *boxes) {
-    int32_t columns = (width + TILE - 1) / TILE;
-    int32_t rows = (height + TILE - 1) / TILE;
+    int32_t columns = (width + TX_TILE - 1) / TX_TILE;
+    int32_t rows = (height + TX_TILE - 1) / TX_TILE;
     int32_t count = 0;
     for (int32_t first = 0; first < columns * rows; first++) {
         if (!changed[first])
@@ -65,10 +65,10 @@ int32_t tx_tiles_group(uint8_t *changed, int32_t width, int32_t height, uint32_t
             }
         }
         tx_box *box = &boxes[count++];
-        box->x = left * TILE;
-        box->y = top * TILE;
-        box->width = least((right + 1) * TILE, width) - box->x;
-        box->height = least((bottom + 1) * TILE, height) - box->y;
+        box->x = left * TX_TILE;
+        box->y = top * TX_TILE;
+        box->width = least((right + 1) * TX_TILE, width) - box->x;
+        box->height = least((bottom + 1) * TX_TILE, height) - box->y;
     }
     return count;
 }

@@ -1,12 +1,14 @@
-/* Tiles and damage: which 32x32 squares of a frame differ from the frame kept before, and the boxes around them.
+/* Tiles and damage: which squares of a frame differ from the frame kept before, and the boxes around them.
  *
  * Called by the capture adapters, for pixels from any source. Nothing here allocates, locks or fails. Widths are in pixels of four bytes,
- * strides in bytes; tiles are numbered row by row from the top left, `columns = (width + 31) / 32` of them in a row.
+ * strides in bytes; tiles are numbered row by row from the top left, `columns = (width + TX_TILE - 1) / TX_TILE` of them in a row.
  */
 #ifndef TRIPTYCH_TILES_H
 #define TRIPTYCH_TILES_H
 
 #include <stdint.h>
+
+enum { TX_TILE = 32 }; /* pixels, in both directions */
 
 typedef struct {
     int32_t x, y, width, height;

@@ -1,4 +1,4 @@
-/* The X11 helper's whole interface: capture of the root window, and input through XTEST. Called by adapters/desklink/x11.py only.
+/* The X11 helper's whole interface: capture of the root window, and input through XTEST. Called by adapters/desklink/x11_*.py only.
  *
  * Capture and input each have a connection of their own, so that no key ever waits behind a picture. A handle may be used by one thread at
  * a time; the Python face holds the lock. Every call may block on the X server and none holds the interpreter lock (cffi, API mode).
@@ -68,9 +68,6 @@ int32_t tx_input_keys_down(tx_input *input, uint8_t *bits);
 
 /* Pointer position on the root window and the mask of held buttons (bit 0 = button 1). */
 int32_t tx_input_pointer(tx_input *input, int32_t *x, int32_t *y, uint32_t *buttons);
-
-/* The size of the root window now. */
-int32_t tx_input_root_size(tx_input *input, int32_t *width, int32_t *height);
 
 /* Which layout group and which modifiers (Shift 1, Lock 2, Control 4, Mod1 8 … Mod5 128) are locked. Latches are not reported. */
 int32_t tx_input_locks(tx_input *input, int32_t *group, uint32_t *modifiers);

@@ -102,14 +102,3 @@ int32_t tx_input_pointer(tx_input *input, int32_t *x, int32_t *y, uint32_t *butt
     free(reply);
     return 0;
 }
-
-int32_t tx_input_root_size(tx_input *input, int32_t *width, int32_t *height) {
-    xcb_generic_error_t *error = NULL;
-    xcb_get_geometry_reply_t *reply = xcb_get_geometry_reply(input->connection, xcb_get_geometry(input->connection, input->root), &error);
-    if (!reply)
-        return tx_failure(input->connection, error);
-    *width = reply->width;
-    *height = reply->height;
-    free(reply);
-    return 0;
-}

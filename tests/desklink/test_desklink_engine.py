@@ -12,7 +12,8 @@ from triptych.machines.desklink import effects as do
 from triptych.machines.desklink.capabilities import Facts
 from triptych.machines.desklink.engine import Engine
 from triptych.machines.desklink.geometry import Size
-from triptych.machines.desklink.lines import TooLong
+from triptych.machines.desklink.input import Present
+from triptych.machines.wire.lines import TooLong
 from triptych.machines.wire.read import Reader
 from triptych.machines.wire.text import DESKLINK
 
@@ -679,11 +680,38 @@ def test_the_control_channel_says_hello_and_lifts_when_it_goes() -> None:
     assert reader.read(msgspec.json.encode(consumer.the(do.SendControl).message)).protocol == 3
     consumer.take(consumer.engine.control(session, b'{"kind":"release_all"}'))
     assert consumer.the(do.JudgeInput).to is None
+    assert consumer.the(do.JudgeInput).present == Present(SCREEN)
+    consumer.effects.clear()
     consumer.take(consumer.engine.channel_closed(session))
     assert consumer.count(do.LiftInput) == 1
+    consumer.capture(session, size=Size(640, 360))
+    consumer.take(consumer.engine.control(session, b"{}"))
+    consumer.take(consumer.engine.control(session, b"{}", 7))
+    judged = [(effect.present, effect.to) for effect in consumer.effects if isinstance(effect, do.JudgeInput)]
+    # Each message carries what held when it came in: the root window has shrunk, and a caller in this process needs no channel.
+    assert judged == [(Present(Size(640, 360), reachable=False), None), (Present(Size(640, 360)), 7)]
     [reply] = consumer.engine.control("gone", b"{}", 7)
     assert isinstance(reply, do.SendControl)
     assert (reply.message["code"], reply.to) == ("session", 7)
+
+
+def test_only_the_news_of_a_frame_may_be_dropped() -> None:
+    consumer = Consumer()
+    session = consumer.open()
+    told = consumer.engine.captured(session, (SCREEN.box,), SCREEN, 100, consumer.now)
+    assert [(effect.message["event"], effect.droppable) for effect in told if isinstance(effect, do.Emit)] == [
+        ("session.frame.changed", True)
+    ]
+    closing = consumer.engine.line(b'{"id":99,"method":"session.close","params":{}}', consumer.now)
+    assert not any(effect.droppable for effect in closing if isinstance(effect, do.Emit))
+
+
+@pytest.mark.parametrize("display", ["\0", ":1\0x"])
+def test_a_display_name_with_a_nul_is_refused(display: str) -> None:
+    consumer = Consumer()
+    request = consumer.send("session.open", {"source": {"kind": "x11", "display": display}, "permissions": ["view"]})
+    assert consumer.code(request) == "source"
+    assert consumer.count(do.OpenSource) == 0
 
 
 # Encoded sources

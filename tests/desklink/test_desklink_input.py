@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import pytest
@@ -11,7 +12,7 @@ from triptych.errors import LocalProtocolError
 from triptych.generated.desklink.vocabulary import CONTROL_ERROR_CODE
 from triptych.machines.desklink.geometry import Size
 from triptych.machines.desklink.held import Button, Key, Move, Type, Wheel
-from triptych.machines.desklink.input import Answer, Apply, ControlInput, Forward, Verdict
+from triptych.machines.desklink.input import Answer, Apply, ControlInput, Forward, Present, Verdict
 from triptych.machines.desklink.keys import MODIFIERS
 
 SHIFT, CTRL = MODIFIERS["Shift"], MODIFIERS["Control"]
@@ -32,14 +33,14 @@ class FakeUs:
 
 
 def rules(*permissions: str, layout: FakeUs | None = None, forwards: bool = False) -> ControlInput:
-    made = ControlInput(permissions or ("view", "control"), Size(1280, 720), layout or FakeUs(), forwards=forwards)
-    made.source = Size(2560, 1440)
-    made.channel_open = True
-    return made
+    return ControlInput(permissions or ("view", "control"), Size(1280, 720), layout or FakeUs(), forwards=forwards)
 
 
-def say(made: ControlInput, **message: Any) -> Verdict:
-    return made.receive(json.dumps(message).encode())
+NOW = Present(Size(2560, 1440))
+
+
+def say(made: ControlInput, present: Present = NOW, **message: Any) -> Verdict:
+    return made.receive(json.dumps(message).encode(), present)
 
 
 def edges(verdict: Verdict) -> list[object]:
@@ -77,7 +78,7 @@ def refused(verdict: Verdict) -> tuple[str, int]:
 )
 def test_what_cannot_be_read_is_an_operation_with_seq_0_and_uses_no_seq_up(text: bytes) -> None:
     made = rules()
-    assert refused(made.receive(text)) == ("operation", 0)
+    assert refused(made.receive(text, NOW)) == ("operation", 0)
     assert made.rejected == 1
     assert edges(say(made, kind="release_all", seq=1)) == []
 
@@ -88,12 +89,9 @@ def test_unknown_members_are_ignored() -> None:
 
 def test_the_order_of_the_checks() -> None:
     made = rules("view")
-    made.ended = made.channel_open = False
     message = {"kind": "pointer", "phase": "down", "x": 99999, "y": 0, "seq": 5}
-    assert refused(say(made, **message)) == ("session", 5)
-    made.channel_open, made.ended = True, True
-    assert refused(say(made, **message)) == ("session", 5)
-    made.ended = False
+    assert refused(say(made, replace(NOW, reachable=False), **message)) == ("session", 5)
+    assert refused(say(made, replace(NOW, ended=True), **message)) == ("session", 5)
     assert refused(say(made, **message)) == ("permission", 5)
     controlled = rules()
     # The seq is used up by a check that comes after it, and by none that comes before.
@@ -152,8 +150,7 @@ def test_pointer_moves_before_it_presses_and_knows_what_it_holds() -> None:
 
 def test_pointer_follows_a_root_window_that_was_resized() -> None:
     made = rules()
-    made.source = Size(640, 360)
-    assert edges(say(made, kind="pointer", phase="move", x=1279, y=719)) == [Move(639, 359)]
+    assert edges(say(made, Present(Size(640, 360)), kind="pointer", phase="move", x=1279, y=719)) == [Move(639, 359)]
 
 
 def test_wheel_adds_fractions_up_and_sends_whole_clicks() -> None:
@@ -240,11 +237,11 @@ def test_clipboard_of_a_source_that_has_none() -> None:
 def test_an_encoded_source_gets_its_input_as_it_arrived() -> None:
     made = rules(forwards=True)
     text = b'{"kind":"pointer" , "phase":"down","x":99999,"y":-4,"seq":4,"pressure":0.25,\n"deep":{"a":[1,null]}}'
-    verdict = made.receive(text)
+    verdict = made.receive(text, NOW)
     assert isinstance(verdict, Forward)
     assert verdict.message == json.loads(text)
     assert verdict.reply == {"kind": "ack", "seq": 4}
-    assert refused(made.receive(text)) == ("input-replay", 4)
+    assert refused(made.receive(text, NOW)) == ("input-replay", 4)
     answer = say(made, kind="clipboard_write", request="r", text="t", seq=5)
     assert isinstance(answer, Answer)
     assert answer.message["kind"] == "clipboard"
@@ -253,17 +250,8 @@ def test_an_encoded_source_gets_its_input_as_it_arrived() -> None:
     assert refused(say(rules("view", forwards=True), kind="wheel", seq=1)) == ("permission", 1)
 
 
-def test_a_local_caller_needs_no_channel() -> None:
-    made = rules()
-    made.channel_open = False
-    assert isinstance(made.receive(b'{"kind":"release_all"}', local=True), Apply)
-    made.ended = True
-    assert refused(made.receive(b'{"kind":"release_all"}', local=True)) == ("session", 0)
-
-
 def test_input_without_a_keyboard() -> None:
     made = ControlInput(("view", "control"), Size(10, 10), None)
-    made.channel_open = True
     assert refused(say(made, kind="text", text="a", seq=1)) == ("input-unavailable", 1)
 
 
@@ -297,7 +285,7 @@ def test_whatever_a_client_sends_is_answered_and_nothing_stays_down(stream: list
     made = rules()
     down: set[tuple[type, int]] = set()
     for kind, good, bad in stream:
-        verdict = made.receive(json.dumps({"kind": kind, **good, **bad}).encode())
+        verdict = made.receive(json.dumps({"kind": kind, **good, **bad}).encode(), NOW)
         if isinstance(verdict, Apply):
             for edge in verdict.edges:
                 _follow(edge, down)

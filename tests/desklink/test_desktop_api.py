@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
+import socket
+import stat
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -14,9 +16,10 @@ import pytest
 from PIL import Image
 
 from gtk_kit import GtkForm
-from triptych.adapters.desklink.x11 import X11Input
+from triptych.adapters.desklink.x11_input import X11Input
 from triptych.adapters.display import PrivateDisplay
 from triptych.engine import desktop, desktop_sync
+from triptych.engine.child import triptych_command
 from triptych.errors import LocalProtocolError, Unavailable, WaitTimeout
 from x11_kit import Client, eventually
 
@@ -28,9 +31,8 @@ CONTROL = ("view", "control")
 @pytest.fixture
 def kept_form(private_display: PrivateDisplay, gtk_program: Callable[..., GtkForm]) -> Iterator[GtkForm]:
     """A GTK form that fills a screen under our own keeper."""
-    program = "from triptych.engine.cli import main; main()"
     keeper = subprocess.Popen(
-        [sys.executable, "-c", program, "desktop", "keep", "--display", private_display.name],
+        triptych_command("desktop", "keep", "--display", private_display.name),
         env=private_display.env,
         stdout=subprocess.PIPE,
     )
@@ -145,8 +147,9 @@ def test_refusals_press_nothing(bare_display: PrivateDisplay) -> None:
             with pytest.raises(LocalProtocolError) as refused:
                 act()
             assert refused.value.code == code
-        with pytest.raises(LocalProtocolError):
+        with pytest.raises(LocalProtocolError) as refused:
             session.press("Shift+Nope")
+        assert refused.value.code == "text-unsupported"
         assert look.pressed() == frozenset()
     with desktop_sync.open(bare_display.name) as session, pytest.raises(LocalProtocolError) as refused:
         session.click(1, 1)
@@ -160,8 +163,77 @@ def test_refusals_press_nothing(bare_display: PrivateDisplay) -> None:
 def test_a_display_that_is_not_there() -> None:
     with pytest.raises(Unavailable) as missing, desktop_sync.open(":998"):
         raise AssertionError("it must not open")
-    assert ":998" in missing.value.reason
-    assert missing.value.remedy
+    assert missing.value.reason == "cannot open X display :998: no server answers there, or it refuses our authority"
+    assert str(missing.value).count(missing.value.remedy) == 1
+    assert str(missing.value) == f"{missing.value.reason} ({missing.value.remedy})"
+
+
+@pytest.mark.parametrize("display", [":1\0x", "\udcff", "\0"])
+def test_what_is_no_display_name(display: str) -> None:
+    with pytest.raises((Unavailable, LocalProtocolError)), desktop_sync.open(display):
+        raise AssertionError("it must not open")
+
+
+SILENT = 953
+"""A display where something listens and never answers."""
+
+
+@pytest.fixture
+def silent_display() -> Iterator[str]:
+    Path("/tmp/.X11-unix").mkdir(mode=0o1777, exist_ok=True)
+    path = Path(f"/tmp/.X11-unix/X{SILENT}")
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(path))
+        listening.listen()
+        try:
+            yield f":{SILENT}"
+        finally:
+            path.unlink()
+
+
+def test_a_server_that_never_answers_is_given_up(silent_display: str, tmp_path: Path) -> None:
+    with pytest.raises(Unavailable, match="does not answer"), desktop_sync.open(silent_display):
+        raise AssertionError("it must not open")
+    for arguments in (["screenshot", "--display", silent_display, str(tmp_path / "s.png")], ["keep", "--display", silent_display]):
+        done = subprocess.run(triptych_command("desktop", *arguments), capture_output=True, text=True, timeout=30)
+        assert done.returncode == 1
+        assert "does not answer" in done.stdout + done.stderr
+
+
+NEVER_LEFT = """
+import sys
+from triptych.engine import desktop_sync
+opened = desktop_sync.open(sys.argv[1], ("view", "control"))
+session = opened.__enter__()
+session.hold("Shift")
+"""
+
+
+def test_a_block_that_is_never_left_is_left_at_exit(bare_display: PrivateDisplay) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", NEVER_LEFT, bare_display.name], env=bare_display.env, capture_output=True, text=True, timeout=30
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    with X11Input(bare_display.name) as look:
+        assert look.pressed() == frozenset()
+
+
+def test_a_saved_picture_is_private_and_whole(bare_display: PrivateDisplay, tmp_path: Path) -> None:
+    path, elsewhere = tmp_path / "picture.png", tmp_path / "elsewhere"
+    elsewhere.write_text("old")
+    path.symlink_to(elsewhere)
+    old = os.umask(0)
+    try:
+        with desktop_sync.open(bare_display.name) as session:
+            session.save_png(path)
+            with pytest.raises(FileNotFoundError):
+                session.save_png(tmp_path / "none" / "picture.png")
+    finally:
+        os.umask(old)
+    assert stat.S_IMODE(path.lstat().st_mode) == 0o600
+    assert not path.is_symlink()
+    assert elsewhere.read_text() == "old"
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["elsewhere", "picture.png"]
 
 
 def test_nothing_stays_down_after_the_block_however_it_ends(bare_display: PrivateDisplay) -> None:
@@ -224,11 +296,10 @@ def test_no_thread_and_no_descriptor_is_left(bare_display: PrivateDisplay) -> No
 
 
 def test_the_command_line(bare_display: PrivateDisplay, tmp_path: Path) -> None:
-    program = "from triptych.engine.cli import main; main()"
-
     def run(*arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-c", program, "desktop", *arguments]
-        return subprocess.run(command, capture_output=True, text=True, env={**os.environ, **env}, timeout=30)
+        return subprocess.run(
+            triptych_command("desktop", *arguments), capture_output=True, text=True, env={**os.environ, **env}, timeout=30
+        )
 
     shot = run("screenshot", "--display", bare_display.name, "--json", str(tmp_path / "s.png"))
     assert shot.returncode == 0, shot.stderr
@@ -237,12 +308,9 @@ def test_the_command_line(bare_display: PrivateDisplay, tmp_path: Path) -> None:
         assert picture.size == (1280, 800)
     missing = run("screenshot", str(tmp_path / "none.png"))
     assert missing.returncode == 1
-    assert missing.stderr.count("\n") == 1
-    assert "DISPLAY" in missing.stderr
+    assert missing.stderr == "triptych: DISPLAY is not set (set it to a running X server, or name a display, such as :0)\n"
     assert not (tmp_path / "none.png").exists()
     assert '"available": true' in run("capabilities", DISPLAY=bare_display.name).stdout
-    served = subprocess.run(
-        [sys.executable, "-c", program, "desktop", "serve"], input=b'{"id":1,"method":"shutdown"}\n', capture_output=True, timeout=30
-    )
+    served = subprocess.run(triptych_command("desktop", "serve"), input=b'{"id":1,"method":"shutdown"}\n', capture_output=True, timeout=30)
     assert (served.returncode, served.stdout) == (0, b'{"id":1,"result":{}}\n')
     assert served.stderr.count(b"\n") == served.stderr.count(b"running as root") == (os.geteuid() == 0)

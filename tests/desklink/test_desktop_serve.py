@@ -6,6 +6,7 @@ import base64
 import json
 import os
 import random
+import shlex
 import signal
 import stat
 import subprocess
@@ -16,8 +17,9 @@ from pathlib import Path
 import pytest
 
 from desklink_kit import EngineProcess
-from triptych.adapters.desklink.x11 import X11Input
+from triptych.adapters.desklink.x11_input import X11Input
 from triptych.adapters.display import PrivateDisplay
+from triptych.engine.child import triptych_command
 from x11_kit import Client, eventually
 
 pytestmark = pytest.mark.display
@@ -306,6 +308,50 @@ def test_the_root_window_is_resized_without_a_loss(bare_display: PrivateDisplay)
         assert engine.events("session.capture.stopped") == []
 
 
+@pytest.mark.parametrize("stream", [0, 1])
+def test_a_closed_standard_stream_is_one_line(stream: int) -> None:
+    command = " ".join(map(shlex.quote, triptych_command("desktop", "serve")))
+    done = subprocess.run(["sh", "-c", f"{command} {stream}>&-"], capture_output=True, text=True, env=HEADLESS, timeout=30)
+    assert done.returncode == 1
+    assert done.stderr == "triptych: the engine needs its standard streams, and one of them is closed (start it on pipes)\n"
+
+
+WITHOUT = """
+import sys
+for module in ("numpy", "xcffib", "PIL"):
+    sys.modules[module] = None
+sys.argv = ["triptych-desklink", *sys.argv[1:]]
+from triptych.engine import extras
+extras.find_spec = lambda name: None if sys.modules.get(name, name) is None else name
+"""
+
+
+@pytest.mark.parametrize(
+    ("entry", "arguments", "out", "err"),
+    [
+        ("desklink_command", ["serve"], "", "triptych-desklink: numpy is not installed (pip install 'triptych[desktop]')\n"),
+        (
+            "desklink_command",
+            ["keep", "--display", ":998"],
+            '{"error": "xcffib is not installed (pip install \'triptych[desktop]\')"}\n',
+            "",
+        ),
+        ("cli", ["desktop", "serve"], "", "triptych: numpy is not installed (pip install 'triptych[desktop]')\n"),
+        ("cli", ["desktop", "screenshot", "f.png"], "", "triptych: numpy and PIL are not installed (pip install 'triptych[desktop]')\n"),
+        (
+            "cli",
+            ["desktop", "keep", "--display", ":998"],
+            '{"error": "xcffib is not installed (pip install \'triptych[desktop]\')"}\n',
+            "",
+        ),
+    ],
+)
+def test_without_the_extra_it_is_one_line(entry: str, arguments: list[str], out: str, err: str) -> None:
+    program = f"{WITHOUT}\nfrom triptych.engine.{entry} import main\nsys.exit(main())"
+    done = subprocess.run([sys.executable, "-c", program, *arguments], capture_output=True, text=True, env=HEADLESS, timeout=30)
+    assert (done.returncode, done.stdout, done.stderr) == (1, out, err)
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "out", "err"),
     [
@@ -318,7 +364,8 @@ def test_the_root_window_is_resized_without_a_loss(bare_display: PrivateDisplay)
         (["capabilities"], 0, "{\n", ""),
         (["frobnicate"], 2, "triptych-desklink", "unknown command: frobnicate\n"),
         (["keep"], 1, '{"error":"no display given"}\n', ""),
-        (["keep", "--help"], 0, "usage", ""),
+        (["keep", "--help"], 0, "usage: triptych-desklink keep --display :N\n", ""),
+        (["serve", "--help"], 0, "usage: triptych-desklink serve\n", ""),
     ],
 )
 def test_the_script_of_the_original_engine(arguments: list[str], code: int, out: str, err: str) -> None:

@@ -7,7 +7,7 @@ import signal
 import stat
 import subprocess
 import sys
-import time
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from gtk_kit import GtkForm
 from triptych.adapters import display as module
 from triptych.adapters.display import PrivateDisplay
 from triptych.errors import Unavailable
-from x11_kit import Client
+from x11_kit import Client, eventually
 
 pytestmark = pytest.mark.display
 
@@ -143,16 +143,18 @@ with PrivateDisplay() as display:
 """
 
 
-@pytest.mark.parametrize("milliseconds", [0, 15, 40, 80, 120, 180, 250, None])
-def test_an_interrupt_at_any_moment_leaves_nothing(tmp_path: Path, milliseconds: int | None) -> None:
+@pytest.mark.parametrize("seen", ["nothing", "a folder", "Xvfb", "dbus-daemon", "up"])
+def test_an_interrupt_at_any_step_leaves_nothing(tmp_path: Path, seen: str) -> None:
     env = {**os.environ, "TMPDIR": str(tmp_path)}
     with subprocess.Popen([sys.executable, "-c", INTERRUPTED], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as owner:
         assert owner.stdout is not None
         assert owner.stdout.readline() == "starting\n"
-        if milliseconds is None:
+        if seen == "a folder":
+            eventually(lambda: any(tmp_path.iterdir()), "the display's folder is there", 20)
+        elif seen == "up":
             assert owner.stdout.readline() == "up\n"
-        else:
-            time.sleep(milliseconds / 1000)
+        elif seen != "nothing":
+            eventually(lambda: seen in with_environment(tmp_path), f"{seen} runs", 20)
         owner.send_signal(signal.SIGINT)
         _, errors = owner.communicate(timeout=10)
         assert owner.returncode != 0 and "KeyboardInterrupt" in errors
@@ -167,3 +169,14 @@ def test_a_missing_program_is_named_with_its_package(monkeypatch: pytest.MonkeyP
     with pytest.raises(Unavailable) as refusal:
         PrivateDisplay()
     assert (refusal.value.reason, refusal.value.remedy) == (f"{missing} is not installed", f"apt install {package}")
+
+
+def test_a_temporary_folder_too_deep_for_sockets_is_refused_with_the_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    deep = tmp_path / ("deep" * 20)
+    deep.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(deep))
+    with pytest.raises(Unavailable) as refused:
+        PrivateDisplay()
+    assert "too long a path" in refused.value.reason
+    assert refused.value.remedy == "set TMPDIR to a shorter path, such as /tmp"
+    assert list(deep.iterdir()) == []

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 
 import pytest
 
-from triptych.adapters.desklink.x11 import DisplayLost, X11Capture
+from triptych.adapters.desklink import x11_capture
+from triptych.adapters.desklink.x11_capture import X11Capture
+from triptych.adapters.desklink.x11_connection import DisplayLost
 from triptych.adapters.display import PrivateDisplay
 from triptych.errors import LocalProtocolError, Unavailable
+from triptych.generated.desklink.vocabulary import TILE_PIXELS
 from x11_kit import Client
 
 pytestmark = pytest.mark.display
@@ -192,7 +196,48 @@ def test_the_loss_of_the_server_ends_a_wait_and_every_call(bare_display: Private
     assert capture.frame.width == 1280
 
 
-def test_a_display_that_cannot_be_opened_is_unavailable_with_a_remedy() -> None:
-    with pytest.raises(Unavailable, match=r"cannot open X display \(none\)") as refusal:
+def test_without_a_display_to_open_it_says_so_with_a_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("DISPLAY", raising=False)
+    with pytest.raises(Unavailable) as refusal:
         X11Capture()
-    assert "DISPLAY" in refusal.value.remedy
+    assert refusal.value.reason == "DISPLAY is not set"
+    assert refusal.value.remedy
+
+
+def test_only_one_of_many_that_close_at_once_closes(bare_display: PrivateDisplay, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every closer is stopped between the look and the deed, where the second would free what the first has freed."""
+    capture = X11Capture(bare_display.name)
+    freed: list[object] = []
+    real, together = x11_capture.lib, threading.Barrier(3)
+
+    class Counting:
+        def __getattr__(self, name: str) -> object:
+            return getattr(real, name)
+
+        def tx_capture_close(self, handle: object) -> None:
+            freed.append(handle)
+            if len(freed) == 1:
+                real.tx_capture_close(handle)
+
+    class Slow:
+        """The state `closed`, as seen by a thread that the others overtake."""
+
+        def __bool__(self) -> bool:
+            with contextlib.suppress(threading.BrokenBarrierError):
+                together.wait(0.3)
+            return False
+
+    monkeypatch.setattr(x11_capture, "lib", Counting())
+    capture._closing = Slow()  # type: ignore[assignment]  # stands in for False
+    closers = [threading.Thread(target=capture.close) for _ in range(3)]
+    for closer in closers:
+        closer.start()
+    for closer in closers:
+        closer.join(5)
+    assert len(freed) == 1
+    with pytest.raises(Unavailable, match="closed"):
+        capture.grab()
+
+
+def test_the_helper_has_the_tiles_of_the_protocol() -> None:
+    assert x11_capture.lib.TX_TILE == TILE_PIXELS

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from gtk_kit import GtkForm
-from triptych.adapters.desklink.x11 import DisplayLost, X11Input
+from triptych.adapters.desklink.x11_connection import DisplayLost
+from triptych.adapters.desklink.x11_input import X11Input
 from triptych.adapters.display import PrivateDisplay
 from triptych.errors import LocalProtocolError, Unavailable
 
@@ -120,6 +121,18 @@ def test_a_layout_group_is_put_back_after_typing(private_display: PrivateDisplay
     for down in (True, False):
         hand.key(first.keycode, down)
     gtk_window.wait_for("text", value="abcф")
+
+
+def test_text_does_not_lift_what_is_held(bare_display: PrivateDisplay) -> None:
+    with X11Input(bare_display.name) as hand:
+        a = hand.lookup("a")
+        assert a is not None
+        hand.key(SHIFT, True)
+        hand.key(a.keycode, True)
+        hand.type_text("AbaB")
+        assert hand.pressed() == {SHIFT, a.keycode}
+        hand.release_all()
+        assert hand.pressed() == frozenset()
 
 
 def test_release_all_releases_what_was_pressed_once(bare_display: PrivateDisplay) -> None:

@@ -1,4 +1,4 @@
-"""One daemon thread that runs calls in order, so that a display server that hangs never blocks the event loop; owned by a source.
+"""One daemon thread that runs calls in order, so that a display server that hangs never blocks the event loop; its maker owns it.
 
 A daemon, since a thread that waits for a dead server in C must not keep the process: the owner waits for it with a deadline.
 """

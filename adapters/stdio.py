@@ -1,7 +1,7 @@
-"""Carries request lines from one descriptor and message lines to another, by two threads, so that neither ever blocks the event loop.
+"""Carries lines from one descriptor and lines to another, by two threads, so that neither ever blocks the event loop.
 
-The descriptors are the consumer's: they may be files, pipes or sockets, and O_NONBLOCK would change them under the consumer's feet. So the
-threads block, each in its own place. Called by the serve loop only.
+The descriptors are the other side's: they may be files, pipes, sockets or terminals. Setting O_NONBLOCK would change them under its feet,
+and it may have set that itself. So the threads wait, each in its own place. Called by the desktop engine and by the collector process.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable
 from queue import SimpleQueue
 
-from ...machines.desklink.lines import LineSplitter, TooLong
+from ..machines.wire.lines import LineSplitter, TooLong
 
 READ_BYTES = 1 << 20
 
@@ -21,26 +21,28 @@ READ_BYTES = 1 << 20
 class LineReader:
     """Reads lines and hands them over on the event loop; `on_end` is called once, at the end of the stream or on a read error."""
 
-    def __init__(self, descriptor: int, on_line: Callable[[bytes | TooLong], None], on_end: Callable[[], None]) -> None:
+    def __init__(
+        self, descriptor: int, splitter: LineSplitter, on_line: Callable[[bytes | TooLong], None], on_end: Callable[[], None]
+    ) -> None:
         self._descriptor = descriptor
+        self._splitter = splitter
         self._on_line = on_line
         self._on_end = on_end
         self._loop = asyncio.get_running_loop()
         self._taken = threading.Event()
-        threading.Thread(target=self._run, name="desklink-stdin", daemon=True).start()
+        threading.Thread(target=self._run, name="stdin", daemon=True).start()
 
     def _run(self) -> None:
-        splitter = LineSplitter()
         try:
             while data := self._read():
-                # One chunk under way at a time: a consumer that writes faster than we work is held back by its own pipe.
+                # One chunk under way at a time: a peer that writes faster than we work is held back by its own pipe.
                 self._taken.clear()
-                self._loop.call_soon_threadsafe(self._deliver, splitter.feed(data))
+                self._loop.call_soon_threadsafe(self._deliver, self._splitter.feed(data))
                 self._taken.wait()
-            self._loop.call_soon_threadsafe(self._deliver, splitter.finish())
+            self._loop.call_soon_threadsafe(self._deliver, self._splitter.finish())
             self._loop.call_soon_threadsafe(self._on_end)
         except RuntimeError:
-            # The loop is closed: the engine has ended for another reason.
+            # The loop is closed: the process is ending for another reason.
             return
 
     def _read(self) -> bytes:
@@ -71,7 +73,7 @@ class LineWriter:
         self._queued = 0
         self._written = 0
         self._ended = asyncio.Event()
-        threading.Thread(target=self._run, name="desklink-stdout", daemon=True).start()
+        threading.Thread(target=self._run, name="stdout", daemon=True).start()
 
     @property
     def backlog(self) -> int:
@@ -84,7 +86,7 @@ class LineWriter:
         self._lines.put(line + b"\n")
 
     async def close(self, timeout: float) -> bool:
-        """Write what is queued; False when the consumer did not take it within `timeout` seconds."""
+        """Write what is queued; False when the peer did not take it within `timeout` seconds."""
         self._lines.put(None)
         try:
             await asyncio.wait_for(self._ended.wait(), timeout)
