@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import sys
+import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
@@ -25,11 +26,13 @@ from ..adapters.collector.ownership import Ownership
 from ..adapters.collector.store import Store, StoredObservation
 from ..errors import WaitTimeout
 from ..generated.collector.models import Health, UnknownFieldPolicy
-from ..generated.collector.vocabulary import SWEEP_INTERVAL_MS
+from ..generated.collector.vocabulary import DEFAULT_LIVENESS_SECONDS, DEFAULT_OBSERVATION_RETENTION_HOURS, SWEEP_INTERVAL_MS
 from ..machines.collector.capture import Capture
-from ..machines.collector.gates import Rulebook
-from ..machines.collector.policy import Policy, Rule, allow_app
+from ..machines.collector.gates import Rulebook, checked_retention
+from ..machines.collector.policy import Policy, Rule, allow_app, checked_rules
+from ..machines.collector.tracking import checked_liveness
 from ..machines.collector.unknown_fields import UnknownFields
+from .extras import need
 
 __all__ = ["Health", "Recording", "Rule", "StoredObservation", "allow_app", "observations", "read_adapter_table", "record"]
 
@@ -37,19 +40,27 @@ TIMEOUT = 10.0
 T = TypeVar("T")
 
 
-def collect_command(*, adapter_table: Path | None = None, enable_accessibility: bool = False) -> list[str]:
+def collect_command(
+    *, adapter_table: Path | None = None, enable_accessibility: bool = False, liveness_seconds: float = DEFAULT_LIVENESS_SECONDS
+) -> list[str]:
     """The command line of our own collector: `triptych activity collect` under this Python."""
     command = [sys.executable, "-P", "-c", "from triptych.engine.cli import main; main()", "activity", "collect"]
     if adapter_table is not None:
         command += ["--adapter-table", str(adapter_table.resolve())]
+    if liveness_seconds:
+        command += ["--liveness-seconds", str(liveness_seconds)]
     return [*command, "--enable-accessibility"] if enable_accessibility else command
 
 
 def observations(data_dir: Path, *, limit: int = 1000) -> list[StoredObservation]:
-    """The recorded observations of a data directory, oldest first; none of a directory where nothing was recorded. Raises Unavailable."""
-    if not data_dir.exists():
+    """The recorded observations of a data directory, oldest first; none of a directory where nothing was recorded.
+
+    It only reads: nothing is made, and a host that records into the directory goes on. Raises Unavailable.
+    """
+    store = Store.reading(data_dir)
+    if store is None:
         return []
-    with Store(data_dir, _now_ms()) as store:
+    with store:
         return store.observations(limit=limit)
 
 
@@ -62,7 +73,8 @@ async def record(
     env: Mapping[str, str] | None = None,
     enable_accessibility: bool = False,
     unknown_fields: UnknownFieldPolicy = "extension",
-    retention_hours: int = 24,
+    retention_hours: int = DEFAULT_OBSERVATION_RETENTION_HOURS,
+    liveness_seconds: float = DEFAULT_LIVENESS_SECONDS,
     command: Sequence[str] | None = None,
 ) -> AsyncIterator[Recording]:
     """Record into `data_dir` until the block is left.
@@ -70,19 +82,28 @@ async def record(
     `allow`: application ids (`.desktop` file names) or rules that replace the policy's own; None keeps the stored policy, and a new one
     allows nothing. `adapter_table`: a JSON file of more applications, given to both sides. `env`: the whole environment of the collector,
     which says what desktop it looks at; None is that of this process. `enable_accessibility`: turn accessibility on for every program of
-    that session. `unknown_fields`: what a field that nobody knows does. `command`: another collector than ours, as an argument list.
+    that session. `unknown_fields`: what a field that nobody knows does. `retention_hours`: how long an observation is kept, 1 to 720.
+    `liveness_seconds`: let our collector tell again what has not changed for so long, 30 or more; 0 never does. `command`: another
+    collector than ours, as an argument list.
 
-    Raises Unavailable when the directory cannot be used or another host records into it.
+    Raises LocalProtocolError for a number out of its range (codes `retention-hours`, `liveness-seconds`) and for a rule that is no text
+    (`rule-text`), Unavailable when the directory cannot be used, another host records into it, or our collector lacks a package.
     """
+    retention_ms, liveness_seconds = checked_retention(retention_hours), checked_liveness(liveness_seconds)
+    rules = None if allow is None else checked_rules(allow)
+    if command is None:
+        need("activity", "dbus_fast", "xcffib")
     table = read_adapter_table(adapter_table)
     with Store(data_dir, _now_ms()) as store:
         ownership = Ownership(data_dir)
         try:
             policy = store.policy(_now_ms())
-            if allow is not None:
-                policy = _replaced(store, policy, allow)
-            capture = Capture(Rulebook(policy, table, retention_hours * 3_600_000), UnknownFields(unknown_fields))
-            command = command or collect_command(adapter_table=adapter_table, enable_accessibility=enable_accessibility)
+            if rules is not None:
+                policy = _replaced(store, policy, rules)
+            capture = Capture(Rulebook(policy, table, retention_ms), UnknownFields(unknown_fields))
+            command = command or collect_command(
+                adapter_table=adapter_table, enable_accessibility=enable_accessibility, liveness_seconds=liveness_seconds
+            )
             recording = Recording(store, capture, ownership, data_dir, command, env)
         except BaseException:
             ownership.release()
@@ -106,12 +127,17 @@ class Recording:
         command: Sequence[str],
         env: Mapping[str, str] | None,
     ) -> None:
-        self.data_dir = data_dir.absolute()
+        self._data_dir = data_dir.absolute()
         self._store = store
         self._capture = capture
-        self._host = CollectorHost(store, capture, ownership, self.data_dir, command, env, self._changed)
-        self._waiting: set[asyncio.Event] = set()
+        self._host = CollectorHost(store, capture, ownership, self._data_dir, command, env, self._changed)
+        self._waiting: set[asyncio.Event | threading.Event] = set()
         self._sweeping: asyncio.TimerHandle | None = None
+
+    @property
+    def data_dir(self) -> Path:
+        """Where it records, as an absolute path."""
+        return self._data_dir
 
     @property
     def health(self) -> Health:
@@ -119,8 +145,13 @@ class Recording:
         return self._host.health()
 
     @property
+    def failed(self) -> bool:
+        """Whether the collector has been given up, after a fault of its own or too many crashes: nothing more is recorded."""
+        return self._host.state == "broken"
+
+    @property
     def collector_stderr(self) -> bytes:
-        """The first 32 KiB of what the collector wrote to its standard error: why it ended, when health cannot say."""
+        """The first 32 KiB of what the last collector process wrote to its standard error: why it ended, when health cannot say."""
         return self._host.stderr
 
     @property
@@ -136,11 +167,11 @@ class Recording:
     def changes(self) -> Iterator[asyncio.Event]:
         """An event that is set whenever health or the record may have changed; the caller clears it."""
         changed = asyncio.Event()
-        self._waiting.add(changed)
+        self._tell(changed)
         try:
             yield changed
         finally:
-            self._waiting.discard(changed)
+            self._tell_no_more(changed)
 
     async def pause(self) -> None:
         """Record nothing from this moment on. Raises Unavailable when the collector did not confirm it."""
@@ -152,7 +183,7 @@ class Recording:
 
     async def allow(self, applications: Iterable[str | Rule]) -> None:
         """Replace the rules of the policy that are not built in, and wait until the collector has the new one."""
-        policy = _replaced(self._store, self._capture.rules.policy, applications)
+        policy = _replaced(self._store, self._capture.rules.policy, checked_rules(applications))
         self._capture.rules = replace(self._capture.rules, policy=policy)
         await self._host.policy_replaced()
 
@@ -210,6 +241,13 @@ class Recording:
             except TimeoutError:
                 raise WaitTimeout(what, "; ".join(part for part in (*_health_told(self.health), seen()) if part)) from None
 
+    def _tell(self, changed: asyncio.Event | threading.Event) -> None:
+        """Set this event, too, whenever something may have changed. On the thread of the loop, like all of this class."""
+        self._waiting.add(changed)
+
+    def _tell_no_more(self, changed: asyncio.Event | threading.Event) -> None:
+        self._waiting.discard(changed)
+
     def _changed(self) -> None:
         for waiting in self._waiting:
             waiting.set()
@@ -233,9 +271,8 @@ class Recording:
         self._sweeping = asyncio.get_running_loop().call_later(SWEEP_INTERVAL_MS / 1000, self._sweep)
 
 
-def _replaced(store: Store, policy: Policy, allow: Iterable[str | Rule]) -> Policy:
+def _replaced(store: Store, policy: Policy, rules: tuple[Rule, ...]) -> Policy:
     """Put a new revision in the store, unless the rules are the same as before."""
-    rules = tuple(rule if isinstance(rule, Rule) else allow_app(rule) for rule in allow)
     replaced = policy.replaced(rules)
     if set(replaced.rules) == set(policy.rules):
         return policy

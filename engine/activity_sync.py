@@ -6,12 +6,14 @@ with activity_sync.record(Path("history"), allow=["org.gnome.TextEditor.desktop"
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from ..generated.collector.models import UnknownFieldPolicy
+from ..generated.collector.vocabulary import DEFAULT_LIVENESS_SECONDS, DEFAULT_OBSERVATION_RETENTION_HOURS
 from . import activity
 from .activity import TIMEOUT, Health, Rule, StoredObservation, allow_app, observations, read_adapter_table
 from .loop_thread import loop_thread
@@ -28,7 +30,8 @@ def record(
     env: Mapping[str, str] | None = None,
     enable_accessibility: bool = False,
     unknown_fields: UnknownFieldPolicy = "extension",
-    retention_hours: int = 24,
+    retention_hours: int = DEFAULT_OBSERVATION_RETENTION_HOURS,
+    liveness_seconds: float = DEFAULT_LIVENESS_SECONDS,
     command: Sequence[str] | None = None,
 ) -> Iterator[Recording]:
     """As `activity.record`."""
@@ -40,6 +43,7 @@ def record(
         enable_accessibility=enable_accessibility,
         unknown_fields=unknown_fields,
         retention_hours=retention_hours,
+        liveness_seconds=liveness_seconds,
         command=command,
     )
     with loop_thread("triptych-activity") as run:
@@ -76,6 +80,43 @@ class Recording:
 
         last: int = self._run(look())
         return last
+
+    @property
+    def data_dir(self) -> Path:
+        """As `activity.Recording.data_dir`."""
+        return self._recording.data_dir
+
+    @property
+    def failed(self) -> bool:
+        """Whether the collector has been given up."""
+        return self._recording.failed
+
+    @property
+    def collector_stderr(self) -> bytes:
+        """As `activity.Recording.collector_stderr`."""
+
+        async def look() -> bytes:
+            return self._recording.collector_stderr
+
+        said: bytes = self._run(look())
+        return said
+
+    @contextmanager
+    def changes(self) -> Iterator[threading.Event]:
+        """As `activity.Recording.changes`, with an event of threads."""
+        changed = threading.Event()
+
+        async def begin() -> None:
+            self._recording._tell(changed)
+
+        async def end() -> None:
+            self._recording._tell_no_more(changed)
+
+        self._run(begin())
+        try:
+            yield changed
+        finally:
+            self._run(end())
 
     def observations(self, *, after_id: int = 0, limit: int = 1000) -> list[StoredObservation]:
         """As `activity.Recording.observations`."""

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from gtk_kit import GtkForm
-from triptych.adapters.desklink.x11 import X11Input
+from triptych.adapters.desklink.x11_input import X11Input
 from triptych.adapters.display import PrivateDisplay
 
 FORM = "org.example.Form.desktop"
@@ -86,7 +86,7 @@ def every_byte(folder: Path) -> bytes:
 
 
 SCRIPTED = """
-import json, os, sys
+import json, os, signal, sys
 scripts, runs = json.loads(sys.argv[1]), sys.argv[2]
 with open(runs, "a+") as file:
     file.seek(0); number = len(file.read()); file.write("x")
@@ -107,6 +107,8 @@ for verb, *rest in scripts[min(number, len(scripts) - 1)]:
             if seen in ("end", "shutdown"): sys.exit(0)
     elif verb == "ack": say(json.dumps({"v": 1, "type": "configured", "revision": revision + (rest[0] if rest else 0)}))
     elif verb == "stderr": sys.stderr.write(rest[0]); sys.stderr.flush()
+    elif verb == "close": os.close(rest[0])
+    elif verb == "ignore": signal.signal(rest[0], signal.SIG_IGN)
     elif verb == "exit": sys.stdout.flush(); os._exit(rest[0])
 while command() not in ("end", "shutdown"): pass
 """

@@ -1,4 +1,4 @@
-"""Reads the JSON file of additional applications that a host and its collector are both given."""
+"""Reads the JSON file of additional applications from disk; the engine calls it for a host and for a collector alike."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """What the focused window and element of a program are, over AT-SPI2: focus is followed by events and read again before it is believed.
 
-The Linux source asks it. It reads names, roles and states, and never the text, the value or the selection of an accessible. What cannot be
-known counts as unreadable, and then nothing of the window is told.
+The Linux source asks it. It reads names, roles and states, and never the text, the value or the selection of an accessible. What it found
+out is judged by `machines.collector.focus`, and no name is read before that.
 """
 
 from __future__ import annotations
@@ -9,12 +9,11 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from ...machines.collector.tracking import ElementState
+from ...machines.collector.focus import ElementState, FocusEvidence, element_state
 from .atspi_bus import AccessibilityBus, BusError, Event
 
-PASSWORD_ROLE = 40  # ATSPI_ROLE_PASSWORD_TEXT. Its name must not be asked: GTK 4 and Qt 5 call it "text box" and "text"
 DESCRIBE_SECONDS = 1.5
 SETTLE_SECONDS = 0.05  # a program shows a window before it is on the bus, and announces a focus before its states say so
 ATTEMPTS = 4
@@ -95,7 +94,7 @@ class Accessibility:
     async def describe(self, pid: int, program: str | None) -> FocusedWindow:
         """Read the focused window and element of a process. `program`: its executable, for a program that answers from another process."""
         if self._bus is None:
-            return FocusedWindow(ElementState.UNREADABLE)
+            return FocusedWindow(element_state(FocusEvidence()))
         try:
             async with asyncio.timeout(DESCRIBE_SECONDS):
                 for attempt in range(ATTEMPTS):
@@ -106,24 +105,25 @@ class Accessibility:
                         break
                 return found
         except TimeoutError:
-            return FocusedWindow(ElementState.UNREADABLE)
+            return FocusedWindow(element_state(FocusEvidence()))
 
     async def _describe(self, bus: AccessibilityBus, pid: int, program: str | None) -> FocusedWindow:
         try:
             name = await self._program(bus, pid, program)
-            if name is None:
-                return FocusedWindow(ElementState.UNQUERYABLE)
-            frame = await self._frame(bus, name)
-            if frame is None:
-                return FocusedWindow(ElementState.UNREADABLE)
-            element, role = await self._element(bus, frame)
-            if element is not ElementState.NOT_SECURE:
-                return FocusedWindow(element)
-            title, app_name = await asyncio.gather(bus.get(*frame, _ACCESSIBLE, "Name"), bus.get(name, _ROOT, _ACCESSIBLE, "Name"))
+            frame = None if name is None else await self._frame(bus, name)
+            evidence, element = (FocusEvidence(), None) if frame is None else await self._focus(bus, frame)
+            state = element_state(replace(evidence, answered=True, on_bus=name is not None, window=frame is not None))
+            if state is not ElementState.NOT_SECURE or frame is None or element is None:
+                return FocusedWindow(state)
+            title, app_name, [role] = await asyncio.gather(
+                bus.get(*frame, _ACCESSIBLE, "Name"),
+                bus.get(frame[0], _ROOT, _ACCESSIBLE, "Name"),
+                bus.call(*element, _ACCESSIBLE, "GetRoleName"),
+            )
         except BusError:
-            return FocusedWindow(ElementState.UNREADABLE)
+            return FocusedWindow(element_state(FocusEvidence()))
         self._titled = frame
-        return FocusedWindow(element, str(app_name) or None, str(title) or None, role)
+        return FocusedWindow(state, str(app_name) or None, str(title) or None, str(role) or None)
 
     async def _program(self, bus: AccessibilityBus, pid: int, program: str | None) -> str | None:
         """The bus name of a process; else of the program that calls itself like the executable; None when it is not on the bus."""
@@ -160,19 +160,16 @@ class Accessibility:
             return self._active
         return active[-1] if active else None
 
-    async def _element(self, bus: AccessibilityBus, frame: Ref) -> tuple[ElementState, str | None]:
+    async def _focus(self, bus: AccessibilityBus, frame: Ref) -> tuple[FocusEvidence, Ref]:
+        """What says that it has the focus in a window, with the element that counts as focused: without any, the window itself."""
         name = frame[0]
-        paths = list(self._focused.get(name, ()))
-        focused = [(name, path) for path in paths if await _has_focus(bus, (name, path))]
+        focused = [(name, path) for path in list(self._focused.get(name, ())) if await _has_focus(bus, (name, path))]
+        whole = focusable = False
         if not focused:
-            searched = await _search(bus, frame)
-            if searched is None:
-                return ElementState.UNREADABLE, None
-            focused = searched or [frame]
+            focused, whole, focusable = await _search(bus, frame)
         roles = await asyncio.gather(*(bus.call(*ref, _ACCESSIBLE, "GetRole") for ref in focused))
-        if any(role[0] == PASSWORD_ROLE for role in roles):
-            return ElementState.SECURE, None
-        return ElementState.NOT_SECURE, str((await bus.call(*focused[-1], _ACCESSIBLE, "GetRoleName"))[0]) or None
+        evidence = FocusEvidence(roles=tuple(int(role[0]) for role in roles), whole=whole, focusable=focusable)
+        return evidence, focused[-1] if focused else frame
 
 
 async def _has_focus(bus: AccessibilityBus, ref: Ref) -> bool:
@@ -187,15 +184,15 @@ async def _states(bus: AccessibilityBus, ref: Ref) -> int:
     return sum(int(word) << (32 * position) for position, word in enumerate(words))
 
 
-async def _search(bus: AccessibilityBus, frame: Ref) -> list[Ref] | None:
-    """The focused nodes under a window that shows, breadth first. Empty: it has nothing that could be focused; None: not known."""
+async def _search(bus: AccessibilityBus, frame: Ref) -> tuple[list[Ref], bool, bool]:
+    """The focused nodes under a window that show, breadth first; whether all was looked at, and whether anything could have the focus."""
     focused: list[Ref] = []
     focusable = False
     level, visited = [frame], 0
     for _ in range(MAX_WALK_DEPTH):
         visited += len(level)
         if visited > MAX_WALK_NODES:
-            return focused or None
+            return focused, False, focusable
         states = await asyncio.gather(*(_states(bus, ref) for ref in level))
         showing = [ref for ref, state in zip(level, states, strict=True) if state & _SHOWING or ref == frame]
         focused += [ref for ref, state in zip(level, states, strict=True) if state & _FOCUSED]
@@ -203,8 +200,8 @@ async def _search(bus: AccessibilityBus, frame: Ref) -> list[Ref] | None:
         replies = await asyncio.gather(*(bus.call(*ref, _ACCESSIBLE, "GetChildren") for ref in showing))
         level = [ref for reply in replies for ref in map(_ref, reply[0]) if ref[1] != _NULL]
         if not level:
-            return focused if focused or not focusable else None
-    return focused or None
+            return focused, True, focusable
+    return focused, False, focusable
 
 
 def _ref(pair: Sequence[object]) -> Ref:

@@ -33,15 +33,32 @@ _MATCHES = (
     f"type='signal',interface='{_EVENT}Object',member='PropertyChange',arg0='accessible-name'",
     "type='signal',sender='org.freedesktop.DBus',member='NameOwnerChanged'",
 )
-_TURNED_OFF = "accessibility is off in this session; turn it on with: gsettings set org.gnome.desktop.interface toolkit-accessibility true"
+_TURN_ON = "turn it on with: gsettings set org.gnome.desktop.interface toolkit-accessibility true"
+_NOBODY = "org.freedesktop.DBus.Error.ServiceUnknown"
+_NO_SESSION = "run it inside a desktop session, or under dbus-run-session"
+_NO_SERVICE = "install at-spi2-core, and run it inside a desktop session"
+_SILENT = "sign in anew, or restart at-spi-dbus-bus.service"
 
 
 class BusError(Exception):
-    """A call had no answer, or the wrong one. The message names the D-Bus error, never a text of a program."""
+    """A call had no answer, or the wrong one. The message names the D-Bus error, never a text of a program.
+
+    `unknown`: nobody has the name that was called, and nothing starts a program that would.
+    """
+
+    def __init__(self, message: str, *, unknown: bool = False) -> None:
+        super().__init__(message)
+        self.unknown = unknown
 
 
 class AccessibilityUnavailable(Exception):
-    """There is no accessibility bus to read, or accessibility is off; the message is the reason, for a person."""
+    """Windows cannot be read: why, and what mends it. `absent`: the session has no accessibility bus, and nothing will bring one."""
+
+    def __init__(self, reason: str, remedy: str, *, absent: bool = False) -> None:
+        super().__init__(f"{reason}; {remedy}")
+        self.reason = reason
+        self.remedy = remedy
+        self.absent = absent
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,21 +90,21 @@ class AccessibilityBus:
         opened: list[MessageBus] = []
         try:
             async with asyncio.timeout(CONNECT_SECONDS):
-                session = await _open(opened, _session_address(env), "no session bus")
+                session = await _open(opened, _session_address(env), "no session bus", _NO_SESSION)
                 await _check_enabled(session, enable)
                 found = env.get("AT_SPI_BUS_ADDRESS") or (await _call(session, *_LAUNCHER, "org.a11y.Bus", "GetAddress"))[0]
-                bus = cls(session, await _open(opened, found, "no accessibility bus"), on_event)
+                bus = cls(session, await _open(opened, found, "no accessibility bus", _NO_SERVICE), on_event)
                 await bus.subscribe()
                 return bus
         except TimeoutError:
-            reason = "the accessibility bus does not answer"
+            unavailable = AccessibilityUnavailable("the accessibility bus does not answer", _SILENT)
         except BusError as error:
-            reason = f"no accessibility bus: {error}"
+            unavailable = AccessibilityUnavailable(f"no accessibility bus: {error}", _NO_SERVICE, absent=error.unknown)
         except AccessibilityUnavailable as error:
-            reason = str(error)
+            unavailable = error
         for connection in opened:
             await _close(connection)
-        raise AccessibilityUnavailable(reason)
+        raise unavailable
 
     async def subscribe(self) -> None:
         """Ask the registry for the events of all programs, so that they send them, and the bus to pass them on."""
@@ -106,7 +123,7 @@ class AccessibilityBus:
             if not any(name == self._bus.unique_name for name, *_ in known):
                 await asyncio.gather(*map(self._register, _REGISTERED))
         except (BusError, TimeoutError) as error:
-            raise AccessibilityUnavailable(f"the accessibility bus does not answer: {error or 'timed out'}") from None
+            raise AccessibilityUnavailable(f"the accessibility bus does not answer: {error or 'timed out'}", _SILENT) from None
 
     async def call(self, name: str, path: str, interface: str, member: str, signature: str = "", body: Sequence[object] = ()) -> list[Any]:
         """Call a method of an accessible; the answer's values. Raises BusError, also after `CALL_SECONDS` without an answer."""
@@ -153,18 +170,31 @@ def _session_address(env: Mapping[str, str]) -> str:
     runtime = env.get("XDG_RUNTIME_DIR")
     address = env.get("DBUS_SESSION_BUS_ADDRESS") or (f"unix:path={runtime}/bus" if runtime else None)
     if address is None:
-        raise AccessibilityUnavailable("no session bus: DBUS_SESSION_BUS_ADDRESS is not set")
+        raise AccessibilityUnavailable("no session bus: DBUS_SESSION_BUS_ADDRESS is not set", _NO_SESSION, absent=True)
     return address
 
 
-async def _open(opened: list[MessageBus], address: str, reason: str) -> MessageBus:
+async def _open(opened: list[MessageBus], address: str, what: str, remedy: str) -> MessageBus:
     try:
         bus = MessageBus(bus_address=address)
         await bus.connect()
-    except (OSError, AuthError, InvalidAddressError, DBusError, EOFError) as error:
-        raise AccessibilityUnavailable(f"{reason}: {type(error).__name__}") from None
+    except (OSError, ValueError, LookupError, AuthError, InvalidAddressError, DBusError, EOFError) as error:
+        raise AccessibilityUnavailable(f"{what}: {_in_words(error)}", remedy, absent=True) from None
     opened.append(bus)
     return bus
+
+
+def _in_words(error: Exception) -> str:
+    """Why there is no connection to a bus, for a person. dbus-fast reads an address with whatever `int` and `dict` raise."""
+    match error:
+        case OSError(strerror=str(words)):
+            return words
+        case AuthError() | DBusError():
+            return "it does not let this user in"
+        case EOFError():
+            return "it hung up"
+        case _:
+            return "its address cannot be used"
 
 
 async def _ended(connection: Any) -> None:  # dbus-fast leaves this one method untyped
@@ -187,7 +217,7 @@ async def _check_enabled(session: MessageBus, enable: bool) -> None:
     for switch in ("IsEnabled", "ScreenReaderEnabled"):
         if (await _call(session, *_LAUNCHER, _PROPERTIES, "Get", "ss", ["org.a11y.Status", switch]))[0].value:
             return
-    raise AccessibilityUnavailable(_TURNED_OFF)
+    raise AccessibilityUnavailable("accessibility is off in this session", _TURN_ON)
 
 
 async def _call(
@@ -202,5 +232,6 @@ async def _call(
     except (OSError, EOFError, DBusError) as error:
         raise BusError(f"{member}: {type(error).__name__}") from None
     if reply is None or reply.message_type is MessageType.ERROR:
-        raise BusError(f"{member}: {reply.error_name if reply is not None else 'disconnected'}")
+        error_name = None if reply is None else reply.error_name
+        raise BusError(f"{member}: {error_name or 'disconnected'}", unknown=error_name == _NOBODY)
     return list(reply.body)

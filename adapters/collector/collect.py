@@ -14,7 +14,11 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
+from ... import __version__
 from ...errors import Unavailable
+from ...generated.collector.models import Arch, Capability, CollectorMessage
 from ...generated.collector.vocabulary import TICK_MS
 from ...machines.collector.adapter_table import BUILT_IN, AdapterTable
 from ...machines.collector.collector import (
@@ -28,23 +32,25 @@ from ...machines.collector.collector import (
     Exit,
     Reconcile,
 )
-from ...machines.collector.commands import Configure, Pause, Resume, Shutdown, parse_command
+from ...machines.collector.commands import MAX_COMMAND_BYTES, Configure, Pause, Resume, Shutdown, parse_command
+from ...machines.collector.outgoing import hello, message
 from ...machines.collector.policy import CollectorPolicy
-from ...machines.collector.tracking import Describe, Message, Tracker
+from ...machines.collector.tracking import Describe, Tracker
 from ...machines.lifecycle import Effect
+from ...machines.wire.lines import LineSplitter, TooLong
+from ..stdio import LineReader, LineWriter
 from .linux_source import LinuxSource
-from .stdio_lines import StdioLines
 
-VERSION = "0.1.0"
-CAPABILITIES = ("app-focus", "window-metadata", "secure-field-detection")  # no resource-uri: AT-SPI names no file
+CAPABILITIES: tuple[Capability, ...] = ("app-focus", "window-metadata", "secure-field-detection")  # no resource-uri: AT-SPI names no file
 DEBOUNCE_SECONDS = 0.02  # a program announces one change of focus two to four times
 FLUSH_SECONDS = 1.0
+CROWDED_BYTES = 1 << 20  # with more than this unread nothing new is looked at: the first look afterwards tells what is in front then
 UNAVAILABLE = "at-spi-unavailable"
 
-_ARCH = {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64", "arm64": "arm64", "i386": "x86", "i686": "x86"}
+_ARCH: dict[str, Arch] = {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64", "arm64": "arm64", "i386": "x86", "i686": "x86"}
 
 
-def architecture(machine: str) -> str:
+def architecture(machine: str) -> Arch:
     """The protocol's word for a processor. Raises Unavailable for one that it has no word for."""
     try:
         return _ARCH[machine.lower()]
@@ -83,7 +89,8 @@ class CollectorProcess:
             found = await self._source.availability()
             if self._ending.done():
                 return self._ending.result()
-            self._lines = StdioLines(self._received, self._input_ended)
+            self._writer = LineWriter(1, on_broken=self._input_ended)
+            LineReader(0, LineSplitter(MAX_COMMAND_BYTES, whole_only=True), self._received, self._input_ended)
             self._step("start", trusted=found.trusted, reason=found.reason, warning=UNAVAILABLE)
             looking = asyncio.create_task(self._keep_looking())
             await asyncio.wait((looking, self._ending), return_when=asyncio.FIRST_COMPLETED)
@@ -91,7 +98,7 @@ class CollectorProcess:
                 looking.result()
             looking.cancel()
             await asyncio.gather(looking, return_exceptions=True)
-            await self._lines.flush(FLUSH_SECONDS)
+            await self._writer.close(FLUSH_SECONDS)
             return self._ending.result()
         finally:
             await self._source.close()
@@ -117,21 +124,21 @@ class CollectorProcess:
     async def _observe(self) -> None:
         """One look at what is in front. It counts only if nothing was said meanwhile that makes it count no longer."""
         sight = self._sight
-        if self._chart.state != "running":
+        if self._chart.state != "running" or self._writer.backlog > CROWDED_BYTES:
             return
         application = await self._source.foreground()
         if sight != self._sight:
             return
         found = self._tracker.identified(application, *_now())
         if isinstance(found, Describe):
-            window = await self._source.describe(found.application, window_only=found.adapter.focused_element_policy == "window-only")
+            window = await self._source.describe(found)
             if sight != self._sight:
                 return
             found = self._tracker.described(found, window, *_now())
         if found is not None:
-            self._lines.send(found)
+            self._send(found)
 
-    def _received(self, line: bytes) -> None:
+    def _received(self, line: bytes | TooLong) -> None:
         match parse_command(line):
             case Configure(revision, policy):
                 self._policy = policy
@@ -154,15 +161,13 @@ class CollectorProcess:
     def _carry_out(self, effect: Effect) -> None:
         match effect:
             case EmitHello():
-                self._send("hello", **self._introduction())
-            case EmitState(state, trusted, reason):
-                self._send("state", state=state, accessibilityTrusted=trusted, **({"reason": reason} if reason else {}))
-            case EmitConfigured(revision):
+                self._send(hello(self._tracker.session, __version__, self._source.platform, self._arch, CAPABILITIES))
+            case EmitConfigured():
                 self._tracker.configure(self._policy)
                 self._sight += 1
-                self._send("configured", revision=revision)
-            case EmitDiagnostic(code, message):
-                self._send("diagnostic", level="warn", code=code, message=message)
+                self._send(message(effect))
+            case EmitState() | EmitDiagnostic():
+                self._send(message(effect))
             case ClearFingerprint():
                 self._tracker.forget()
             case Reconcile():
@@ -173,17 +178,8 @@ class CollectorProcess:
             case Exit(code):
                 self._ending.set_result(code)
 
-    def _introduction(self) -> Message:
-        return {
-            "collectorSession": self._tracker.session,
-            "collectorVersion": VERSION,
-            "platform": self._source.platform,
-            "arch": self._arch,
-            "capabilities": CAPABILITIES,
-        }
-
-    def _send(self, kind: str, **fields: object) -> None:
-        self._lines.send({"v": 1, "type": kind, **fields})
+    def _send(self, said: CollectorMessage) -> None:
+        self._writer.write(msgspec.json.encode(said))
 
 
 def _now() -> tuple[float, int]:

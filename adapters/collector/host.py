@@ -1,7 +1,8 @@
 """The host of a collector process: spawns it, reads its lines, carries out what the manager lifecycle says, and stores what was admitted.
 
 The engine drives it. It decides nothing: the manager says what to do with the process, `HostSession` which lines count, `Capture` what may
-be stored. Lines are read as they come; each chunk that was read becomes one transaction.
+be stored. Lines are read as they come; each chunk that was read becomes one transaction. The free text of a collector may be anything that
+stands on a screen, so it is never logged.
 """
 
 from __future__ import annotations
@@ -18,17 +19,13 @@ from typing import Any, Literal
 import msgspec
 
 from ...errors import IllegalEvent, RemoteProtocolError, Unavailable
-from ...generated.collector.models import CaptureWord, CollectorState, Configured, Diagnostic, Fatal, Health, Hello
-from ...generated.collector.vocabulary import MAX_STDERR_BYTES
+from ...generated.collector.models import CollectorState, Configured, Diagnostic, Fatal, Health, Hello
+from ...generated.collector.vocabulary import DIAGNOSTIC_CODE, MAX_STDERR_BYTES
 from ...machines.collector.capture import Capture
 from ...machines.collector.controls import Command, RejectAck, ResolveAck, SendConfigure, SendPause, SendResume
-from ...machines.collector.facts import Facts
-from ...machines.collector.gates import Admitted
-from ...machines.collector.lines import LineSplitter
-from ...machines.collector.manager import (
+from ...machines.collector.effects import (
     CloseStdin,
     DrainMessages,
-    Manager,
     ReleaseOwnership,
     ReportDegraded,
     ReportState,
@@ -36,15 +33,17 @@ from ...machines.collector.manager import (
     Spawn,
     Terminate,
 )
+from ...machines.collector.facts import Facts
+from ...machines.collector.gates import Admitted
+from ...machines.collector.lines import CollectorLines
+from ...machines.collector.manager import Manager
 from ...machines.collector.messages import HostSession, Observed, Repeated
+from ...machines.collector.outgoing import Sent, command
 from ...machines.lifecycle import Deadline, Effect
 from ..log import get_logger
 from .ownership import Ownership
+from .piped_process import PipedProcess
 from .store import Store
-
-CHUNK = 65_536
-HELD = 1024  # observations kept back until the policy is acknowledged
-EOF_SECONDS = 1.0  # what the output of a collector that has ended may still take to end
 
 _log = get_logger()
 
@@ -52,7 +51,7 @@ _log = get_logger()
 class CollectorHost:
     """One capture, under an ownership that it releases at its end.
 
-    `command` and `env` start the collector; `on_change` is called when health or the stored rows may have changed.
+    `command_line` and `env` start the collector; `on_change` is called when health or the stored rows may have changed.
     """
 
     def __init__(
@@ -61,29 +60,28 @@ class CollectorHost:
         capture: Capture,
         ownership: Ownership,
         data_dir: Path,
-        command: Sequence[str],
+        command_line: Sequence[str],
         env: Mapping[str, str] | None,
         on_change: Callable[[], None],
     ) -> None:
         self._store = store
         self._capture = capture
         self._data_dir = data_dir
-        self._command = tuple(command)
+        self._command = tuple(command_line)
         self._env = env
         self._on_change = on_change
         self._manager = Manager()
         self._session = HostSession(capture.unknown_fields)
-        self._shown: tuple[Literal["running", "paused", "permission-required", "degraded"], str] | None = None
-        self._trusted: bool | None = None
         self._ownership = ownership
-        self._process: asyncio.subprocess.Process | None = None
+        self._process: PipedProcess | None = None
+        self._splitter, self._readable = CollectorLines(), True
         self._heard_bytes = False
-        self._held: list[Facts] = []
         self._batch: list[Admitted] = []
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._tickets: dict[int, asyncio.Future[None]] = {}
         self._last_ticket = 0
         self._tasks: set[asyncio.Task[None]] = set()
+        self._failure: BaseException | None = None
         self._gone = asyncio.Event()
         self.stderr = b""
         self.sweep_failed_at_ms: int | None = None
@@ -110,27 +108,24 @@ class CollectorHost:
         await self._control("apply-policy", revision=self._capture.rules.policy.revision)
 
     async def stop(self) -> None:
-        """End the collector and wait until it is gone; a second call does nothing."""
+        """End the collector and wait until it is gone; a second call does nothing. Raises the first fault of the host itself."""
         if not self._manager.is_over:
             self._step("stop", reason="host-shutdown")
             if not self._manager.is_over:
                 await self._gone.wait()
         for timer in self._timers.values():
             timer.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self._process is not None:
+            await self._process.close()
+        await asyncio.gather(*self._tasks, return_exceptions=True)  # what they raised is in _failure
         self._ownership.release()
+        if self._failure is not None:
+            failure, self._failure = self._failure, None
+            raise failure
 
     def health(self) -> Health:
         """Whether capture works, and if not, why."""
-        word, reason = self._word()
-        return self._capture.health(word, reason, self._trusted, self._session.hello, self.sweep_failed_at_ms)
-
-    def _word(self) -> tuple[CaptureWord, str | None]:
-        if self._manager.state in ("idle", "stopped"):
-            return "stopped", None
-        if self._manager.state in ("spawning", "hello", "configuring") or self._shown is None:
-            return "degraded", self._shown[1] if self._shown is not None and self._shown[0] == "degraded" else "collector-starting"
-        return self._shown[0], self._shown[1] or None
+        return self._capture.health(self._manager.state, self._session.hello, self.sweep_failed_at_ms)
 
     # stepping the lifecycle
 
@@ -158,24 +153,25 @@ class CollectorHost:
         match effect:
             case Spawn():
                 self._task(self._spawn())
-            case SendConfigure(revision):
-                self._write("configure", {"v": 1, "type": "configure", "revision": revision, "policy": self._wire_policy()})
+            case SendConfigure():
+                self._write("configure", effect)
             case SendPause():
-                self._write("pause", {"v": 1, "type": "pause"})
+                self._write("pause", effect)
             case SendResume():
-                self._write("resume", {"v": 1, "type": "resume"})
-            case SendShutdown(reason):
-                self._write(None, {"v": 1, "type": "shutdown", "reason": reason})
+                self._write("resume", effect)
+            case SendShutdown():
+                self._write(None, effect)
             case CloseStdin():
-                if self._process is not None and self._process.stdin is not None:
-                    self._process.stdin.close()
+                if self._process is not None:
+                    self._process.close_stdin()
             case Terminate(force):
-                self._kill(signal.SIGKILL if force else signal.SIGTERM)
-            case ReportState(state, trusted, reason):
-                self._shown, self._trusted = (state, reason), trusted
-            case ReportDegraded(reason, detail):
-                self._shown = ("degraded", reason)
-                _log.warning("capture degraded", reason=reason, detail=detail)
+                if self._process is not None:
+                    self._process.send_signal(signal.SIGKILL if force else signal.SIGTERM)
+            case ReportState() | ReportDegraded():
+                self._capture.report(effect)
+                if isinstance(effect, ReportDegraded):
+                    said = {"reason": "fatal"} if effect.quoted else {"reason": effect.reason, "detail": effect.detail}
+                    _log.warning("capture degraded", **said)
             case ResolveAck(ticket):
                 self._answer(ticket, None)
             case RejectAck(ticket, detail):
@@ -206,47 +202,39 @@ class CollectorHost:
 
     async def _spawn(self) -> None:
         try:
-            process = await asyncio.create_subprocess_exec(
+            await asyncio.get_running_loop().subprocess_exec(
+                lambda: PipedProcess(
+                    self._guarded(self._began), self._guarded(self._heard), self._guarded(self._complained), self._guarded(self._ended)
+                ),
                 *self._command,
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.PIPE,
                 cwd=self._data_dir,
                 env=None if self._env is None else dict(self._env),
-                start_new_session=True,  # a group of its own: all that it starts can be ended with it
+                start_new_session=True,
             )
         except (OSError, ValueError) as error:
             self._step_if_legal("spawn_failed", detail=f"{self._command[0]}: {error}")
-            return
+
+    def _began(self, process: PipedProcess) -> None:
         self._process = process
         self._session = HostSession(self._capture.unknown_fields)
-        self._shown, self._trusted, self._heard_bytes = None, None, False
-        self._held.clear()
-        self._task(self._attend(process))
-        self._step("spawned", piped=process.stdin is not None and process.stdout is not None)
+        self._splitter, self._readable = CollectorLines(), True
+        self._heard_bytes, self.stderr = False, b""
+        self._capture.begin()
+        self._step("spawned", piped=True)
 
-    async def _attend(self, process: asyncio.subprocess.Process) -> None:
-        """From the first byte that it writes to its end."""
-        reading = [asyncio.create_task(self._read(process)), asyncio.create_task(self._drain(process))]
-        status = await process.wait()
-        _, late = await asyncio.wait(reading, timeout=EOF_SECONDS)  # a child that it left behind may hold its output open
-        for task in late:
-            task.cancel()
-        await asyncio.gather(*reading, return_exceptions=True)
-        if process.stdin is not None:
-            process.stdin.close()
+    def _heard(self, chunk: bytes) -> None:
+        self._heard_bytes = True
+        # Nothing after a broken rule counts; reading on lets the process end.
+        self._readable = self._readable and self._read_lines(self._splitter, chunk)
+
+    def _complained(self, chunk: bytes) -> None:
+        self.stderr = (self.stderr + chunk)[:MAX_STDERR_BYTES]
+
+    def _ended(self, status: int) -> None:
         self._process = None
         self._step_if_legal("exited", status=status)
 
-    async def _read(self, process: asyncio.subprocess.Process) -> None:
-        assert process.stdout is not None
-        splitter, readable = LineSplitter(), True
-        while chunk := await process.stdout.read(CHUNK):
-            self._heard_bytes = True
-            # Nothing after a broken rule counts; reading on lets the process end.
-            readable = readable and self._read_lines(splitter, chunk)
-
-    def _read_lines(self, splitter: LineSplitter, chunk: bytes) -> bool:
+    def _read_lines(self, splitter: CollectorLines, chunk: bytes) -> bool:
         """Take in what a chunk completes, and store it; False when nothing more of this process can be believed, or taken in."""
         broken: RemoteProtocolError | None = None
         try:
@@ -261,13 +249,8 @@ class CollectorHost:
             self._step_if_legal("handler_failed", detail=f"cannot take in what the collector says: {type(error).__name__}")
             return False
         if broken is not None:
-            self._step_if_legal("protocol_broken", detail=str(broken))
+            self._step_if_legal("protocol_broken", detail=broken.code)  # the sentence may quote what was said
         return broken is None
-
-    async def _drain(self, process: asyncio.subprocess.Process) -> None:
-        assert process.stderr is not None
-        while chunk := await process.stderr.read(CHUNK):
-            self.stderr = (self.stderr + chunk)[:MAX_STDERR_BYTES]
 
     def _take(self, line: bytes) -> None:
         match self._session.receive(line):
@@ -281,34 +264,26 @@ class CollectorHost:
                 self._step_if_legal("state_reported", report=said.state, trusted=said.accessibility_trusted, reason=said.reason or "")
             case Configured(revision=revision):
                 self._step_if_legal("policy_acknowledged", revision=revision)
-                held, self._held = self._held, []
-                for facts in held:
+                for facts in self._capture.release():
                     self._judge(facts)
             case Fatal(code=code, message=message):
                 self._step_if_legal("fatal_received", code=code, message=message)
             case Diagnostic(level=level, code=code):
-                _log.info("collector diagnostic", level=level, code=code)
+                _log.info("collector diagnostic", level=level, code=code if code in DIAGNOSTIC_CODE else "another")
 
     def _judge(self, facts: Facts) -> None:
-        """Pass an observation to the choke point. One that comes before its policy is acknowledged waits for that."""
-        if self._manager.state == "configuring":
-            if len(self._held) < HELD:
-                self._held.append(facts)
-            else:
-                self._capture.refuse("collector-not-running")
-            return
-        state = {
-            "paused": self._manager.memory.controls.desired == "paused",
-            "running": self._manager.state in ("running", "paused", "permission-required", "degraded"),
-        }
-        now_ms = time.time_ns() // 1_000_000
-        admitted = self._capture.judge(facts, now_ms, **state)
+        """Pass an observation to the choke point."""
+        admitted = self._taken(facts)
         if admitted is not None and admitted.resource is not None and admitted.resource.path is not None:
             real = os.path.realpath(admitted.resource.path)
             if real != admitted.resource.path:  # it may lead where the policy does not: judge the place itself
-                admitted = self._capture.judge(msgspec.structs.replace(facts, document=real), now_ms, **state)
+                admitted = self._taken(msgspec.structs.replace(facts, document=real))
         if admitted is not None:
             self._batch.append(admitted)
+
+    def _taken(self, facts: Facts) -> Admitted | None:
+        now_ms = time.time_ns() // 1_000_000
+        return self._capture.take(facts, now_ms, state=self._manager.state, desired=self._manager.memory.controls.desired)
 
     def _store_batch(self) -> None:
         batch, self._batch = self._batch, []
@@ -316,34 +291,39 @@ class CollectorHost:
             self._capture.refuse("duplicate", len(batch) - self._store.add(batch))
         self._on_change()
 
-    def _wire_policy(self) -> dict[str, object]:
-        policy = self._capture.rules.policy.for_collector(self._capture.rules.table)
-        return {
-            "mode": "include-only",
-            "allowedBundleIds": policy.allowed,
-            "blockedBundleIds": policy.blocked,
-            "protectedBundleIds": policy.protected,
-            "protectedPathPatterns": policy.path_patterns,
-        }
-
-    def _write(self, command: Command | None, message: dict[str, object]) -> None:
-        stdin = None if self._process is None else self._process.stdin
-        if stdin is None or stdin.is_closing():
-            if command is not None:
-                self._soon("write_failed", command=command, detail="its standard input is closed")
-            return
-        stdin.write(msgspec.json.encode(message) + b"\n")
+    def _write(self, named: Command | None, effect: Sent) -> None:
+        rules = self._capture.rules
+        line = msgspec.json.encode(command(effect, rules.policy.for_collector(rules.table))) + b"\n"
+        if (self._process is None or not self._process.write(line)) and named is not None:
+            self._soon("write_failed", command=named, detail="its standard input is closed")
 
     def _soon(self, event: str, **data: Any) -> None:
         """Step after the effects that are being carried out."""
         asyncio.get_running_loop().call_soon(lambda: self._step_if_legal(event, **data))
 
-    def _kill(self, number: signal.Signals) -> None:
-        if self._process is not None:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(self._process.pid, number)
-
     def _task(self, work: Any) -> None:
         task: asyncio.Task[None] = asyncio.create_task(work)
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(self._task_ended)
+
+    def _task_ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._host_failed(error)
+
+    def _guarded(self, call: Callable[..., None]) -> Callable[..., None]:
+        """The call, for asyncio to make: it would only log a fault of ours."""
+
+        def guarded(*arguments: Any) -> None:
+            try:
+                call(*arguments)
+            except Exception as error:
+                self._host_failed(error)
+
+        return guarded
+
+    def _host_failed(self, error: BaseException) -> None:
+        _log.error("the host failed", error=type(error).__name__)
+        self._failure = self._failure or error
+        event = "spawn_failed" if self._manager.state == "spawning" else "handler_failed"
+        self._step_if_legal(event, detail=f"the host failed: {type(error).__name__}")

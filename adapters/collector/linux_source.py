@@ -13,11 +13,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...machines.collector.tracking import Application, Description, ElementState
+from ...generated.collector.models import Platform
+from ...machines.collector.focus import wants_display_title
+from ...machines.collector.tracking import Application, Describe, Description
 from .atspi import Accessibility
 from .atspi_bus import AccessibilityBus, AccessibilityUnavailable
 from .desktop_files import DesktopFiles
-from .foreground_x11 import ActiveWindow, X11Foreground, X11Unavailable
+from .display_thread import DisplayThread
+from .foreground_x11 import X11Foreground, X11Unavailable
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +37,7 @@ class LinuxSource:
     `broken` says that the bus was lost, so that `availability` has to be asked before the next look.
     """
 
-    platform = "linux"
-    provider = "at-spi"
+    platform: Platform = "linux"
 
     def __init__(self, changed: Callable[[], None], env: Mapping[str, str] = os.environ, *, enable_accessibility: bool = False) -> None:
         self._changed = changed
@@ -46,11 +48,45 @@ class LinuxSource:
         self.broken = False
         self._bus: AccessibilityBus | None = None
         self._losing: asyncio.Task[None] | None = None
-        self._display: X11Foreground | None = None
+        self._display: DisplayThread | None = None
 
     async def availability(self) -> Availability:
         """Connect where nothing is connected, check what is; answers within about a second and never raises for what is missing."""
-        self._open_display()
+        _, availability = await asyncio.gather(self._open_display(), self._reach_bus())
+        return availability
+
+    async def foreground(self) -> Application | None:
+        """The application in front by its possible ids, or None when that is not known."""
+        if self._display is not None and self._display.is_open:
+            try:
+                window = await self._display.ask(X11Foreground.active)
+            except X11Unavailable:
+                return None
+            return None if window is None or window.pid is None else self._application(window.pid, window.names, window.window)
+        pid = await self._accessibility.active_pid()
+        return None if pid is None else self._application(pid, (), 0)
+
+    async def describe(self, asked: Describe) -> Description | None:
+        """Read the focused window of the application in front; None when another window was in front afterwards."""
+        application = asked.application
+        found = await self._accessibility.describe(application.pid, _program(application.pid))
+        title, idle = None, None
+        if self._display is not None:
+            with contextlib.suppress(X11Unavailable):
+                idle = await self._display.ask(X11Foreground.idle_seconds)
+                if wants_display_title(found.element, found.title, asked.adapter):
+                    title = await self._display.ask(lambda display: display.title(application.window))
+        if await self.foreground() != application:
+            return None
+        return Description(found.element, found.app_name, found.title, title, role=found.role, idle_seconds=idle)
+
+    async def close(self) -> None:
+        """Leave the buses and the display."""
+        await self._drop_bus()
+        if self._display is not None:
+            await self._display.close()
+
+    async def _reach_bus(self) -> Availability:
         try:
             if self._bus is not None and not self.broken:
                 await self._bus.check()
@@ -61,35 +97,6 @@ class LinuxSource:
             await self._drop_bus()
             return Availability(False, str(error))
         return Availability(True)
-
-    async def foreground(self) -> Application | None:
-        """The application in front by its possible ids, or None when that is not known."""
-        if self._display is not None:
-            window = self._active_window()
-            return None if window is None or window.pid is None else self._application(window.pid, window.names, window.window)
-        pid = await self._accessibility.active_pid()
-        return None if pid is None else self._application(pid, (), 0)
-
-    async def describe(self, application: Application, *, window_only: bool) -> Description | None:
-        """Read the focused window of the application in front; None when another window was in front afterwards.
-
-        `window_only`: the title may be told even of a program that cannot be asked for its focus; then the X server is asked for it.
-        """
-        found = await self._accessibility.describe(application.pid, _program(application.pid))
-        title, idle = found.title, None
-        if self._display is not None:
-            with contextlib.suppress(X11Unavailable):
-                idle = self._display.idle_seconds()
-                if not title and (found.element is ElementState.NOT_SECURE or (found.element is ElementState.UNQUERYABLE and window_only)):
-                    title = self._display.title(application.window)
-        if await self.foreground() != application:
-            return None
-        return Description(found.element, app_name=found.app_name, title=title, role=found.role, idle_seconds=idle)
-
-    async def close(self) -> None:
-        """Leave the buses and the display."""
-        await self._drop_bus()
-        self._drop_display()
 
     async def _connect(self) -> None:
         self._bus = await AccessibilityBus.connect(self._accessibility.on_event, self._env, enable=self._enable)
@@ -112,36 +119,13 @@ class LinuxSource:
         self._accessibility.attach(None)
         self.broken = False
 
-    def _open_display(self) -> None:
+    async def _open_display(self) -> None:
         # Under Wayland the X server knows only the programs that still speak X: it would name the wrong window.
-        if self._display is None and not self._env.get("WAYLAND_DISPLAY"):
-            with contextlib.suppress(X11Unavailable):
-                self._display = X11Foreground(self._env)
-                asyncio.get_running_loop().add_reader(self._display.fileno(), self._display_readable)
-
-    def _drop_display(self) -> None:
-        if self._display is not None:
-            asyncio.get_running_loop().remove_reader(self._display.fileno())
-            self._display.close()
-            self._display = None
-
-    def _display_readable(self) -> None:
-        assert self._display is not None
-        try:
-            changed = self._display.changed()
-        except X11Unavailable:
-            self._drop_display()
-            changed = True
-        if changed:
-            self._changed()
-
-    def _active_window(self) -> ActiveWindow | None:
-        assert self._display is not None
-        try:
-            return self._display.active()
-        except X11Unavailable:
-            self._drop_display()
-            return None
+        if self._env.get("WAYLAND_DISPLAY"):
+            return
+        if self._display is None or self._display.gone:
+            self._display = DisplayThread(self._changed, self._env)
+        await self._display.ready()
 
     def _application(self, pid: int, names: tuple[str, ...], window: int) -> Application:
         program = _program(pid)

@@ -1,5 +1,7 @@
 """Keeps admitted observations and the policy in SQLite, `history.sqlite` in the data directory; the host is its only writer.
 
+`Store(…)` opens it to write, `Store.reading` only to look, which changes nothing and holds nobody up.
+
 It stores what `gates.admit` admitted and nothing else: `add` takes no other type. The folder is 0700 and every file in it 0600; a folder or
 file that others may read is refused. Deleted rows are overwritten (`secure_delete`).
 """
@@ -14,11 +16,12 @@ import stat
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from ...errors import Unavailable
+from ...generated.collector.models import RuleAction, RuleDimension, RuleMatcher
 from ...machines.collector.gates import Admitted
-from ...machines.collector.policy import BUILT_IN_RULES, Action, Dimension, Matcher, Policy, Rule
+from ...machines.collector.policy import BUILT_IN_RULES, Policy, Rule
 from ...machines.collector.resources import Resource
 
 FILE_NAME = "history.sqlite"
@@ -142,11 +145,8 @@ class Store:
         private_folder(data_dir)
         self.path = data_dir / FILE_NAME
         _private_file(self.path)
-        try:
-            self._db = sqlite3.connect(self.path, isolation_level=None)
-        except sqlite3.Error as error:
-            raise Unavailable(f"cannot open {self.path}: {error}", "check the data directory") from error
-        try:
+        self._connect("rw")
+        with self._usable():
             for pragma in (
                 "busy_timeout = 5000",
                 "journal_mode = WAL",
@@ -156,12 +156,34 @@ class Store:
             ):
                 self._db.execute(f"PRAGMA {pragma}").fetchall()
             self._migrate(now_ms)
-        except sqlite3.Error as error:
-            self._db.close()
-            raise Unavailable(f"{self.path} is no usable database: {error}", "move it away to start a new history") from error
-        except Unavailable:
-            self._db.close()
-            raise
+
+    @classmethod
+    def reading(cls, data_dir: Path) -> Store | None:
+        """Open the database of `data_dir` to look only; None where nothing has been recorded. Raises Unavailable.
+
+        It makes no database and takes no lock that a recording host would wait for. Where no host records, SQLite may leave an empty `-wal`
+        and `-shm` file, which the next one takes over.
+        """
+        path = data_dir / FILE_NAME
+        try:
+            _refuse_shared(data_dir, data_dir.stat(), "0700", "chmod 700")
+            _refuse_unfit(path, path.lstat())
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise Unavailable(f"cannot open {path}: {error.strerror}", "check the data directory") from None
+        store = cls.__new__(cls)
+        store.path = path
+        store._connect("ro")
+        with store._usable():
+            store._db.execute("PRAGMA busy_timeout = 5000").fetchall()
+            version = store._version()
+            if version == MIGRATIONS[-1].version:
+                return store
+            if version:
+                raise Unavailable(f"{path} was written by an older version ({version})", "record into it once to bring it up to date")
+        store.close()  # its host has just made the file
+        return None
 
     def __enter__(self) -> Store:
         return self
@@ -253,13 +275,34 @@ class Store:
         row = (resource.kind, resource.uri, _text(resource.label), seen_at_ms, seen_at_ms)
         return int(self._db.execute(_UPSERT_RESOURCE, row).fetchone()[0])
 
+    def _connect(self, mode: Literal["ro", "rw"]) -> None:
+        try:
+            self._db = sqlite3.connect(f"{self.path.absolute().as_uri()}?mode={mode}", uri=True, isolation_level=None)
+        except sqlite3.Error as error:
+            raise Unavailable(f"cannot open {self.path}: {error}", "check the data directory") from error
+
+    @contextlib.contextmanager
+    def _usable(self) -> Iterator[None]:
+        """While it is being opened: whatever fails lets the file go, and what SQLite says is Unavailable."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            self._db.close()
+            raise Unavailable(f"{self.path} is no usable database: {error}", "move it away to start a new history") from error
+        except Unavailable:
+            self._db.close()
+            raise
+
+    def _version(self) -> int:
+        """The last migration that was taken. Raises Unavailable for one that nobody here knows."""
+        version = int(self._db.execute("PRAGMA user_version").fetchone()[0])
+        if version > MIGRATIONS[-1].version:
+            raise Unavailable(f"{self.path} was written by a newer version ({version})", "update triptych, or use another data directory")
+        return version
+
     def _migrate(self, now_ms: int) -> None:
         with self._writing():
-            version = int(self._db.execute("PRAGMA user_version").fetchone()[0])
-            if version > MIGRATIONS[-1].version:
-                raise Unavailable(
-                    f"{self.path} was written by a newer version ({version})", "update triptych, or use another data directory"
-                )
+            version = self._version()
             self._db.execute(
                 """CREATE TABLE IF NOT EXISTS schema_migrations (
                      version INTEGER PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL, applied_at_ms INTEGER NOT NULL)"""
@@ -300,12 +343,27 @@ def private_folder(folder: Path) -> None:
 
 
 def _private_file(path: Path) -> None:
-    """Make the file with 0600 before SQLite opens it; SQLite then gives its -wal and -shm files the same mode."""
+    """Make the file with 0600 before SQLite opens it; SQLite then gives its -wal and -shm files the same mode.
+
+    A file that is there already is looked at without opening it: closing any descriptor of it would drop the locks that another
+    connection of this process holds.
+    """
     try:
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
-        found = path.stat()
+        try:
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        except FileExistsError:
+            found = path.lstat()
+        else:
+            found = os.fstat(descriptor)
+            os.close(descriptor)
     except OSError as error:
         raise Unavailable(f"cannot open {path}: {error.strerror}", "check the data directory") from error
+    _refuse_unfit(path, found)
+
+
+def _refuse_unfit(path: Path, found: os.stat_result) -> None:
+    if not stat.S_ISREG(found.st_mode):
+        raise Unavailable(f"{path} is no file", "move it away to start a new history")
     _refuse_shared(path, found, "0600", "chmod 600")
 
 
@@ -319,7 +377,7 @@ def _shown(row: Sequence[Any]) -> StoredObservation:
     return StoredObservation(*columns)
 
 
-def _rule(identifier: str, dimension: Dimension, action: Action, matcher: Matcher, pattern: str, built_in: int) -> Rule:
+def _rule(identifier: str, dimension: RuleDimension, action: RuleAction, matcher: RuleMatcher, pattern: str, built_in: int) -> Rule:
     return Rule(identifier, dimension, action, matcher, pattern, bool(built_in))
 
 

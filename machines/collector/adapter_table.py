@@ -79,7 +79,7 @@ def _entry(
         suppresses_window_title=not titles,
         document_resource_kind=document,
         focused_element_policy=focus,
-        ids=AdapterIds(darwin=list(darwin), win32=list(win32), linux=list(linux)),
+        ids=AdapterIds(darwin=tuple(darwin), win32=tuple(win32), linux=tuple(linux)),
     )
 
 

@@ -23,6 +23,7 @@ from dataclasses import dataclass, replace
 from statemachine import State
 from statemachine.transition_list import TransitionList
 
+from ...generated.collector.models import CollectorStateName
 from ..lifecycle import Effect, Lifecycle, Plan, plan, stay
 
 
@@ -46,7 +47,7 @@ class EmitHello(Effect):
 class EmitState(Effect):
     """Write a `state` line; an empty reason is left out."""
 
-    state: str
+    state: CollectorStateName
     trusted: bool
     reason: str = ""
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from ..wire.lines import TooLong
 from ..wire.text import COLLECTOR_COMMAND, TextFault, parse
 from .policy import CollectorPolicy
 
+MAX_COMMAND_BYTES = 1_048_576  # the protocol names no bound for commands; this one only keeps a flood out of memory
 MAX_REVISION = 2**64 - 1
 
 
@@ -42,8 +44,10 @@ Command: TypeAlias = Configure | Pause | Resume | Shutdown
 _SIMPLE: dict[object, Command] = {"pause": Pause(), "resume": Resume(), "shutdown": Shutdown()}
 
 
-def parse_command(line: bytes) -> Command | None:
-    """The command of one line without its ending; None when it is not understood."""
+def parse_command(line: bytes | TooLong) -> Command | None:
+    """The command of one line; None when it is not understood, or too long to be kept. A 0x0D before the newline is white space."""
+    if isinstance(line, TooLong):
+        return None
     try:
         value = parse(line, COLLECTOR_COMMAND)
     except TextFault:

@@ -23,16 +23,20 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from ...generated.collector.models import CollectorStateName
 from ..lifecycle import Effect
 
 INITIALIZE = 0  # the ticket of the initialize, which nobody asked for
 
 Desired = Literal["running", "paused"]
-Report = Literal["running", "paused", "permission-required", "degraded"]
 Kind = Literal["initialize", "apply-policy", "pause", "resume"]
 Command = Literal["pause", "configure", "resume"]
 
-_TRUE_WHEN: dict[Command, tuple[Report, ...]] = {"pause": ("paused",), "configure": (), "resume": ("running", "permission-required")}
+_TRUE_WHEN: dict[Command, tuple[CollectorStateName, ...]] = {
+    "pause": ("paused",),
+    "configure": (),
+    "resume": ("running", "permission-required"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +53,7 @@ class Controls:
     """The queue, what is desired, and what the collector said last."""
 
     desired: Desired = "running"
-    report: Report | None = None  #: the last state message of this process
+    report: CollectorStateName | None = None  #: the last state message of this process
     queue: tuple[Control, ...] = ()  #: the first one is under way when `steps` is not None
     steps: tuple[Command, ...] | None = None  #: what the first one still has to write
     awaiting: Command | None = None  #: written, and not yet true
@@ -106,7 +110,7 @@ def greeted(controls: Controls, revision: int) -> Controls:
     return replace(controls, queue=(Control("initialize", INITIALIZE, revision), *controls.queue))
 
 
-def heard(controls: Controls, report: Report) -> Controls:
+def heard(controls: Controls, report: CollectorStateName) -> Controls:
     """After a state message, which may be what is waited for."""
     satisfied = controls.awaiting is not None and report in _TRUE_WHEN[controls.awaiting]
     return replace(controls, report=report, awaiting=None if satisfied else controls.awaiting)

@@ -1,15 +1,17 @@
-"""One observation as flat facts: the only shape that gates look at and that storage writes, whoever saw it.
+"""Says what of an observation may be judged and stored, as flat facts, whoever saw it; the gates and the store take nothing else.
 
 A field that is not listed here reaches neither. There is none for contents: no text, selection, key, pointer, picture or page body.
 """
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import msgspec
 
-Provider = Literal["macos-ax", "windows-uia", "at-spi", "companion"]
+from ...generated.collector.models import NativeProvider
+
+Provider: TypeAlias = NativeProvider | Literal["companion"]
 
 
 class Facts(msgspec.Struct, frozen=True, gc=False, kw_only=True):

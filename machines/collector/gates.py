@@ -10,8 +10,9 @@ import re
 from dataclasses import dataclass, field
 from typing import Literal
 
+from ...errors import LocalProtocolError
 from ...generated.collector.models import AdapterEntry
-from ...generated.collector.vocabulary import MAX_FUTURE_MS
+from ...generated.collector.vocabulary import DEFAULT_OBSERVATION_RETENTION_HOURS, MAX_FUTURE_MS, MAX_OBSERVATION_RETENTION_HOURS
 from .adapter_table import BUILT_IN, AdapterTable
 from .facts import Facts
 from .policy import Policy, is_protected_app
@@ -38,7 +39,9 @@ Reason = Literal[
     "collector-not-running",
 ]
 
-DAY_MS = 86_400_000
+HOUR_MS = 3_600_000
+DEFAULT_RETENTION_MS = DEFAULT_OBSERVATION_RETENTION_HOURS * HOUR_MS
+BAD_RETENTION = "retention-hours"
 MAX_SAFE_INTEGER = 2**53 - 1
 
 
@@ -48,7 +51,7 @@ class Rulebook:
 
     policy: Policy = field(default_factory=Policy)
     table: AdapterTable = BUILT_IN
-    retention_ms: int = DAY_MS
+    retention_ms: int = DEFAULT_RETENTION_MS
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +71,13 @@ class Refused:
     """Must not be stored, and is counted under `reason`."""
 
     reason: Reason
+
+
+def checked_retention(hours: int) -> int:
+    """How long an observation is kept, in milliseconds. Raises LocalProtocolError (code `retention-hours`) unless it is 1 to 720 hours."""
+    if type(hours) is not int or not 1 <= hours <= MAX_OBSERVATION_RETENTION_HOURS:
+        raise LocalProtocolError(BAD_RETENTION, f"a whole number of hours from 1 to {MAX_OBSERVATION_RETENTION_HOURS}, not {hours!r}")
+    return hours * HOUR_MS
 
 
 def admit(facts: Facts, rules: Rulebook, now_ms: int, *, vouched_root: str | None = None) -> Admitted | Refused:

@@ -1,4 +1,4 @@
-"""Cuts a byte stream into lines: LineSplitter for the host refuses an overlong line, CommandSplitter for the collector ignores one.
+"""Cuts what a collector says into lines, and refuses an overlong one; called by the host with each chunk.
 
 A line ends at 0x0A, and one 0x0D before it belongs to the ending. A line of no bytes is skipped. What stands unfinished when the stream
 ends is never a line.
@@ -11,12 +11,11 @@ from collections.abc import Iterator
 from ...errors import RemoteProtocolError
 from ...generated.collector.vocabulary import MAX_PROTOCOL_LINE_BYTES
 
-MAX_COMMAND_BYTES = 1_048_576  # the protocol names no bound for commands; this one only keeps a flood out of memory
 TOO_LONG = "line-too-long"
 
 
-class LineSplitter:
-    """Collector to host. The bound is looked at in three places:
+class CollectorLines:
+    """The bound is looked at in three places:
 
     1. on each complete line,
     2. on what has arrived of an unfinished line, so that a flood without a newline is caught, and
@@ -40,26 +39,6 @@ class LineSplitter:
                 yield _bounded(text if text.isascii() else _bounded(text).decode("utf-8", "replace").encode())
         if len(self._rest) > MAX_PROTOCOL_LINE_BYTES:
             raise RemoteProtocolError(TOO_LONG, f"more than {MAX_PROTOCOL_LINE_BYTES} bytes arrived without a newline")
-
-
-class CommandSplitter:
-    """Host to collector. A line over `limit` bytes is dropped whole, like everything else that a collector does not understand."""
-
-    def __init__(self, limit: int = MAX_COMMAND_BYTES) -> None:
-        self._limit = limit
-        self._rest = b""
-        self._dropping = False  # inside a line whose beginning was too long to keep
-
-    def feed(self, chunk: bytes) -> list[bytes]:
-        """The lines that `chunk` completes, as they came, without their endings."""
-        *lines, self._rest = (self._rest + chunk).split(b"\n")
-        if self._dropping and lines:
-            lines.pop(0)
-            self._dropping = False
-        if self._dropping or len(self._rest) > self._limit:
-            self._rest = b""
-            self._dropping = True
-        return [text for line in lines if 0 < len(text := _without_return(line)) <= self._limit]
 
 
 def _without_return(line: bytes) -> bytes:

@@ -29,19 +29,28 @@ from typing import Literal
 
 from statemachine import State
 
+from ...generated.collector.models import CollectorStateName, ShutdownReason
+from ...generated.collector.vocabulary import (
+    ACK_TIMEOUT_MS,
+    CRASH_BREAKER,
+    CRASH_WINDOW_MS,
+    DRAIN_TIMEOUT_MS,
+    HELLO_TIMEOUT_MS,
+    RESTART_DELAYS_MS,
+    SHUTDOWN_GRACE_MS,
+)
 from ..lifecycle import Deadline, Effect, Lifecycle, Plan, plan, stay
 from . import controls as queue
-from .controls import Command, Control, Controls, Report, ResolveAck
+from .controls import Command, Control, Controls, ResolveAck
+from .effects import CloseStdin, DrainMessages, ReleaseOwnership, ReportDegraded, ReportState, SendShutdown, Spawn, Terminate
 
-HELLO_TIMEOUT = 5.0  # seconds from the spawn
-ACK_TIMEOUT = 5.0  # seconds for configure, pause and resume each
-GRACE = 1.5  # seconds for each of the two waits of a stop
-DRAIN = 15.0  # seconds for messages that are still being handled after a stop
-RESTART_DELAYS = (1.0, 2.0, 5.0, 15.0, 30.0)  # seconds, by number of crashes in the window; the last one stays unused while BREAKER is 5
-CRASH_WINDOW = 600.0  # seconds
-BREAKER = 5  # crashes in the window that open it
+HELLO_TIMEOUT = HELLO_TIMEOUT_MS / 1000  # seconds from the spawn
+ACK_TIMEOUT = ACK_TIMEOUT_MS / 1000  # seconds for configure, pause and resume each
+GRACE = SHUTDOWN_GRACE_MS / 1000  # seconds for each of the two waits of a stop
+DRAIN = DRAIN_TIMEOUT_MS / 1000  # seconds for messages that are still being handled after a stop
+RESTART_DELAYS = tuple(delay / 1000 for delay in RESTART_DELAYS_MS)  # seconds, by crashes in the window; the last stays unused
+CRASH_WINDOW = CRASH_WINDOW_MS / 1000  # seconds
 
-StopReason = Literal["plugin-dispose", "host-shutdown", "protocol-error"]
 Asked = Literal["apply-policy", "pause", "resume"]
 
 _ACK_REASON: dict[Command, str] = {"configure": "configure-ack-timeout", "pause": "paused-ack-timeout", "resume": "running-ack-timeout"}
@@ -59,64 +68,11 @@ class Memory:
     policy: int | None = None  #: the revision that this process last acknowledged
     crashes: tuple[float, ...] = ()  #: monotonic seconds of the crashes in the window
     respawning: bool = False  #: this process was spawned after a crash
-    stop: StopReason | None = None  #: why it is being stopped
+    stop: ShutdownReason | None = None  #: why it is being stopped
     reason: str = ""  #: why it is degraded
     deadline: str = ""  #: the deadline that is set
     owned: bool = True  #: the capture ownership has not been released since it was last taken
     unconfirmed: bool = False  #: a process of ours may still be alive
-
-
-@dataclass(frozen=True, slots=True)
-class Spawn(Effect):
-    """Start the collector process; step `spawned` or `spawn_failed`, and later `exited`."""
-
-
-@dataclass(frozen=True, slots=True)
-class SendShutdown(Effect):
-    """Write `shutdown`; that it cannot be written does not matter."""
-
-    reason: StopReason
-
-
-@dataclass(frozen=True, slots=True)
-class CloseStdin(Effect):
-    """Close the collector's standard input, after what is written."""
-
-
-@dataclass(frozen=True, slots=True)
-class Terminate(Effect):
-    """Ask the process, and all it started, to end; with `force` end it."""
-
-    force: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class ReportState(Effect):
-    """Show the collector's own word about itself."""
-
-    state: Report
-    trusted: bool
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class ReportDegraded(Effect):
-    """Show `degraded` with this reason; `detail` is a sentence for people."""
-
-    reason: str
-    detail: str
-
-
-@dataclass(frozen=True, slots=True)
-class ReleaseOwnership(Effect):
-    """Let another host of this data directory capture."""
-
-
-@dataclass(frozen=True, slots=True)
-class DrainMessages(Effect):
-    """Give what is still being handled up to `within` seconds to be stored."""
-
-    within: float
 
 
 class Manager(Lifecycle[Memory]):
@@ -145,7 +101,7 @@ class Manager(Lifecycle[Memory]):
     _leaving = (stopping, terminating, failing)
 
     start = spawning.from_(idle, on="launch") | spawning.from_(broken, cond="is_alone", on="launch")
-    recover = spawning.from_(broken, cond="is_alone", on="launch_afresh") | spawning.from_(backoff, on="launch_afresh")
+    recover = spawning.from_(broken, cond="is_alone", on="launch_afresh") | spawning.from_(idle, backoff, on="launch_afresh")
     restart_due = spawning.from_(backoff, on="respawn")
 
     spawned = (
@@ -245,9 +201,9 @@ class Manager(Lifecycle[Memory]):
 
     def opens_breaker(self, memory: Memory, now: float) -> bool:
         """With this crash there are five in the window, or restarts are switched off."""
-        return not memory.restart or len(_crashes(memory, now)) >= BREAKER
+        return not memory.restart or len(_crashes(memory, now)) >= CRASH_BREAKER
 
-    def says_target(self, report: Report, target: State) -> bool:
+    def says_target(self, report: CollectorStateName, target: State) -> bool:
         """The state message names the target."""
         return bool(report == target.value)
 
@@ -302,7 +258,7 @@ class Manager(Lifecycle[Memory]):
         """Pause first when paused is desired, then configure; nothing else is written before."""
         return _advanced(replace(memory, controls=queue.greeted(memory.controls, revision)), now)
 
-    def heed(self, memory: Memory, now: float, report: Report, trusted: bool, reason: str = "") -> Plan[Memory]:
+    def heed(self, memory: Memory, now: float, report: CollectorStateName, trusted: bool, reason: str = "") -> Plan[Memory]:
         """Show the collector's word; it may be what a command waits for."""
         if report == "degraded" and not reason:
             reason = "collector-degraded"
@@ -334,7 +290,7 @@ class Manager(Lifecycle[Memory]):
 
     def heed_fatal(self, memory: Memory, now: float, code: str, message: str) -> Plan[Memory]:
         """Stop with the collector's own code as the reason."""
-        return _failed(memory, now, code, message)
+        return _failed(memory, now, code, message, quoted=True)
 
     def fail_protocol(self, memory: Memory, now: float, detail: str) -> Plan[Memory]:
         """Stop: a line could not be read, or broke a rule that the reader holds."""
@@ -381,17 +337,17 @@ class Manager(Lifecycle[Memory]):
         """Do it, or let it wait its turn."""
         return _advanced(replace(memory, controls=queue.asked(memory.controls, Control(kind, ticket, revision))), now)
 
-    def release(self, memory: Memory, reason: StopReason) -> Plan[Memory]:
+    def release(self, memory: Memory, reason: ShutdownReason) -> Plan[Memory]:
         """There is no process: give up a restart that is due, and the ownership."""
         memory, cancelled = _cancelled(replace(memory, stop=reason))
         memory, released = _released(memory)
         return plan(memory, *cancelled, *released)
 
-    def remember_stop(self, memory: Memory, reason: StopReason) -> Plan[Memory]:
+    def remember_stop(self, memory: Memory, reason: ShutdownReason) -> Plan[Memory]:
         """It is being stopped, or will be; what the host says about it outweighs a failure."""
         return plan(replace(memory, stop=memory.stop if memory.stop and reason == "protocol-error" else reason))
 
-    def stop_now(self, memory: Memory, now: float, reason: StopReason) -> Plan[Memory]:
+    def stop_now(self, memory: Memory, now: float, reason: ShutdownReason) -> Plan[Memory]:
         """Ask the process to leave."""
         if reason == "protocol-error":
             return _failed(memory, now, reason, "stopped by the host")
@@ -470,14 +426,14 @@ def _advanced(memory: Memory, now: float) -> Plan[Memory]:
     return plan(memory, *effects, *deadline)
 
 
-def _stopping(memory: Memory, now: float, stop: StopReason, detail: str, *before: Effect) -> Plan[Memory]:
+def _stopping(memory: Memory, now: float, stop: ShutdownReason, detail: str, *before: Effect) -> Plan[Memory]:
     memory, answers = _abandoned(replace(memory, stop=stop), detail)
     memory, waiting = _until(memory, "grace_over", now + GRACE)
     return plan(memory, *before, *answers, SendShutdown(stop), CloseStdin(), *waiting)
 
 
-def _failed(memory: Memory, now: float, reason: str, detail: str, answer: str = _STOPPED) -> Plan[Memory]:
-    return _stopping(replace(memory, reason=reason), now, "protocol-error", answer, ReportDegraded(reason, detail))
+def _failed(memory: Memory, now: float, reason: str, detail: str, answer: str = _STOPPED, *, quoted: bool = False) -> Plan[Memory]:
+    return _stopping(replace(memory, reason=reason), now, "protocol-error", answer, ReportDegraded(reason, detail, quoted))
 
 
 def _crashes(memory: Memory, now: float) -> tuple[float, ...]:

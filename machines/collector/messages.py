@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import dataclass, replace
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar, cast
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -22,22 +22,22 @@ from ...generated.collector.models import (
     Diagnostic,
     Fatal,
     Hello,
+    NativeProvider,
     Observation,
     ObservedActivity,
     ObservedElement,
     ObservedWindow,
 )
-from ...generated.collector.vocabulary import REPEAT_WINDOW
+from ...generated.collector.vocabulary import PROVIDER_OF_PLATFORM, REPEAT_WINDOW
 from ..wire.read import Reader
 from ..wire.text import COLLECTOR, FAULT_KINDS
-from .facts import Facts, Provider
+from .facts import Facts
 from .unknown_fields import UnknownFields
 
 COLLECTOR_MESSAGES: Reader[CollectorMessage] = Reader(
     "collector", "CollectorMessage", replace(COLLECTOR, codes=dict.fromkeys(FAULT_KINDS, "invalid-json"))
 )
 
-_PROVIDERS: dict[str, Provider] = {"darwin": "macos-ax", "win32": "windows-uia", "linux": "at-spi"}
 _NO_WINDOW, _NO_ELEMENT, _NO_ACTIVITY = ObservedWindow(), ObservedElement(), ObservedActivity()
 T = TypeVar("T")
 
@@ -85,7 +85,7 @@ class HostSession:
         if message.collector_session != hello.collector_session:
             raise RemoteProtocolError("session-mismatch", "another session than the hello's", "collectorSession")
         facts = _facts(message)
-        provider = _PROVIDERS[hello.platform]
+        provider = cast(NativeProvider, PROVIDER_OF_PLATFORM[hello.platform])
         if facts.provider not in (None, provider):
             raise RemoteProtocolError(
                 "provider-mismatch", f"{facts.provider} cannot come from a collector on {hello.platform}", "source.provider"

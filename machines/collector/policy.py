@@ -6,19 +6,18 @@ application nothing of it is recorded; a rule that does not allow always wins ov
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from ...errors import LocalProtocolError
+from ...generated.collector.models import PolicyMode, RuleAction, RuleDimension, RuleMatcher
+from ...generated.collector.vocabulary import CONSENT_PREFIX
 from .adapter_table import AdapterTable
 from .protected_text import glob_matches
 
-Dimension = Literal["app", "resource"]
-Action = Literal["allow", "deny", "protect"]
-Matcher = Literal["exact", "prefix", "glob"]
-Mode = Literal["include-only", "exclude"]
+BAD_RULE_TEXT = "rule-text"  # refusal code
 ConsentKind = Literal["browser-origin", "editor-workspace"]
-
-CONSENT_PREFIX = "@dch-consent/v1/"
 
 PROTECTED_BUNDLES = frozenset(
     bundle.casefold()
@@ -53,9 +52,9 @@ class Rule:
     """One rule. A glob has `*` as its only wildcard."""
 
     id: str
-    dimension: Dimension
-    action: Action
-    matcher: Matcher
+    dimension: RuleDimension
+    action: RuleAction
+    matcher: RuleMatcher
     pattern: str
     built_in: bool = False
 
@@ -73,7 +72,21 @@ def allow_app(bundle_id: str) -> Rule:
     return Rule(f"allow:{bundle_id}", "app", "allow", "exact", bundle_id)
 
 
-def _protect(identifier: str, dimension: Dimension, matcher: Matcher, pattern: str) -> Rule:
+def checked_rules(applications: Iterable[str | Rule]) -> tuple[Rule, ...]:
+    """Rules as they are, and one that lets it in for each application id.
+
+    Raises LocalProtocolError (code `rule-text`) for half a character, which neither the record nor the collector could be told.
+    """
+    rules = tuple(rule if isinstance(rule, Rule) else allow_app(rule) for rule in applications)
+    for rule in rules:
+        try:
+            f"{rule.id}{rule.pattern}".encode()
+        except UnicodeError:
+            raise LocalProtocolError(BAD_RULE_TEXT, f"{rule.pattern!a} is not valid Unicode") from None
+    return rules
+
+
+def _protect(identifier: str, dimension: RuleDimension, matcher: RuleMatcher, pattern: str) -> Rule:
     return Rule(f"builtin:{identifier}", dimension, "protect", matcher, pattern, built_in=True)
 
 
@@ -109,7 +122,7 @@ class Policy:
 
     revision: int = 1
     rules: tuple[Rule, ...] = BUILT_IN_RULES
-    mode: Mode = "include-only"
+    mode: PolicyMode = "include-only"
 
     def replaced(self, rules: tuple[Rule, ...]) -> Policy:
         """The next revision: the built-in rules stay, all others are replaced by `rules`."""
@@ -158,7 +171,7 @@ class Policy:
             ),
         )
 
-    def _apps(self, action: Action, table: AdapterTable) -> tuple[str, ...]:
+    def _apps(self, action: RuleAction, table: AdapterTable) -> tuple[str, ...]:
         rules = [rule for rule in self.rules if rule.dimension == "app" and rule.action == action]
         return tuple(bundle_id for bundle_id in table if any(rule.matches(bundle_id) for rule in rules))
 

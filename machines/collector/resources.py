@@ -53,6 +53,8 @@ def file_resource(path: str, kind: DocumentResourceKind) -> Resource:
 
 
 def _file(path: str, kind: DocumentResourceKind) -> Resource:
+    if "\0" in path:
+        raise UndecodableResource("no path holds a NUL")
     try:
         uri = "file://" + quote(path, safe=_PATH_CHARACTERS)
     except UnicodeError:

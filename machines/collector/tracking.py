@@ -8,25 +8,38 @@ last one in everything but time is not made again.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import Enum
-from typing import TypeAlias
+from math import inf
+from typing import overload
 
-from ...generated.collector.models import AdapterEntry
-from ...generated.collector.vocabulary import IDLE_BOUNDARY_SECONDS, MAX_APP_BYTES, MAX_ROLE_BYTES, MAX_TEXT_BYTES
+from msgspec import UNSET
+
+from ...errors import LocalProtocolError
+from ...generated.collector.models import (
+    AdapterEntry,
+    NativeProvider,
+    Observation,
+    ObservationSource,
+    ObservedActivity,
+    ObservedApp,
+    ObservedElement,
+    ObservedPrivacy,
+    ObservedWindow,
+)
+from ...generated.collector.vocabulary import (
+    DEFAULT_LIVENESS_SECONDS,
+    IDLE_BOUNDARY_SECONDS,
+    LIVENESS_FLOOR_MS,
+    MAX_APP_BYTES,
+    MAX_ROLE_BYTES,
+    MAX_TEXT_BYTES,
+    PROTECTED_ADAPTER,
+)
 from .adapter_table import BUILT_IN, AdapterTable
+from .focus import ElementState, shows_window
 from .policy import CollectorPolicy, is_protected_app
 from .protected_text import glob_matches, percent_decode
 
-Message: TypeAlias = dict[str, object]
-
-
-class ElementState(Enum):
-    """What is known of the focused element; the value is the reason that withholds the window."""
-
-    NOT_SECURE = ""
-    SECURE = "secure-field"  # a password field
-    UNQUERYABLE = "focused-element-unqueryable"  # the program has no way to be asked
-    UNREADABLE = "unreadable-focused-element"  # it has one, and the answer did not come: fails closed
+BAD_LIVENESS = "liveness-seconds"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +57,8 @@ class Description:
 
     element: ElementState
     app_name: str | None = None
-    title: str | None = None
+    title: str | None = None  #: as the program itself gives it
+    display_title: str | None = None  #: as the window system gives it
     document: str | None = None
     role: str | None = None
     idle_seconds: float | None = None
@@ -80,17 +94,20 @@ class _Sight:
 class Tracker:
     """One collector session. `sequence` is the number of the last observation made; the first is 1.
 
-    `liveness_seconds`: make an unchanged observation again once it is this old; 0 never does.
+    `liveness_seconds`: make an unchanged observation again once it is this old; 0 never does; see `checked_liveness`.
     """
 
     session: str
-    provider: str = "at-spi"
+    provider: NativeProvider = "at-spi"
     table: AdapterTable = BUILT_IN
-    liveness_seconds: float = 0.0
+    liveness_seconds: float = DEFAULT_LIVENESS_SECONDS
     policy: CollectorPolicy = field(default_factory=CollectorPolicy)
     sequence: int = 0
     _last: _Sight | None = field(default=None, repr=False)
     _made_at: float = field(default=0.0, repr=False)
+
+    def __post_init__(self) -> None:
+        self.liveness_seconds = checked_liveness(self.liveness_seconds)
 
     def configure(self, policy: CollectorPolicy) -> None:
         """Put another policy in force, whole; what is in front will be looked at afresh."""
@@ -101,7 +118,7 @@ class Tracker:
         """Make the next observation new even if nothing has changed: after pause, resume, or not knowing what was in front."""
         self._last = None
 
-    def identified(self, application: Application | None, now: float, now_ms: int) -> Message | Describe | None:
+    def identified(self, application: Application | None, now: float, now_ms: int) -> Observation | Describe | None:
         """Judge the application in front before anything of its window is read. `now`: monotonic seconds; `now_ms`: wall clock."""
         if application is None or any(_listed(candidate, self.policy.blocked) for candidate in application.candidates):
             self.forget()
@@ -117,17 +134,16 @@ class Tracker:
         self.forget()
         return None
 
-    def described(self, asked: Describe, window: Description | None, now: float, now_ms: int) -> Message | None:
+    def described(self, asked: Describe, window: Description | None, now: float, now_ms: int) -> Observation | None:
         """Make the observation of a described window; None when it equals the last one, or when the window was no longer in front."""
         if window is None:
             self.forget()
             return None
         pid, adapter = asked.application.pid, asked.adapter
         name = _cut(window.app_name, MAX_APP_BYTES)
-        withheld = window.element is not ElementState.NOT_SECURE
-        if withheld and not (window.element is ElementState.UNQUERYABLE and adapter.focused_element_policy == "window-only"):
+        if not shows_window(window.element, adapter):
             return self._made(_Sight(pid, asked.bundle_id, adapter.id, name, secure=True, reason=window.element.value), None, now, now_ms)
-        title = None if adapter.suppresses_window_title else window.title
+        title = None if adapter.suppresses_window_title else window.title or window.display_title
         if self._protects(title, window.document):
             return self._made(_Sight(pid, asked.bundle_id, adapter.id, protected=True, reason="protected-metadata"), None, now, now_ms)
         sight = _Sight(
@@ -137,44 +153,46 @@ class Tracker:
             name,
             title=_cut(title, MAX_TEXT_BYTES),
             document=_cut(window.document, MAX_TEXT_BYTES),
-            role=None if withheld else _cut(window.role, MAX_ROLE_BYTES),
+            role=_cut(window.role, MAX_ROLE_BYTES) if window.element is ElementState.NOT_SECURE else None,
             long_idle=(window.idle_seconds or 0.0) >= IDLE_BOUNDARY_SECONDS,
         )
         return self._made(sight, window.idle_seconds, now, now_ms)
 
-    def _made(self, sight: _Sight, idle_seconds: float | None, now: float, now_ms: int) -> Message | None:
+    def _made(self, sight: _Sight, idle_seconds: float | None, now: float, now_ms: int) -> Observation | None:
         if sight == self._last and not 0 < self.liveness_seconds <= now - self._made_at:
             return None
         self._last, self._made_at = sight, now
         self.sequence += 1
-        privacy: Message = {"secure": sight.secure, "protected": sight.protected}
-        if sight.reason:
-            privacy["reason"] = sight.reason
-        message: Message = {
-            "v": 1,
-            "type": "observation",
-            "collectorSession": self.session,
-            "seq": self.sequence,
-            "observedAtMs": now_ms,
-            "app": {"pid": sight.pid, "bundleId": _cut(sight.bundle_id, MAX_APP_BYTES), "name": sight.name},
-            "window": {"title": sight.title, "document": sight.document, "url": None},
-            "element": {"role": sight.role, "subrole": None, "identifier": None},
-            "privacy": privacy,
-            "source": {"adapter": sight.adapter, "provider": self.provider},
-        }
-        if idle_seconds is not None:
-            message["activity"] = {"idleSeconds": idle_seconds}
-        return message
+        return Observation(
+            v=1,
+            collector_session=self.session,
+            seq=self.sequence,
+            observed_at_ms=now_ms,
+            app=ObservedApp(pid=sight.pid, bundle_id=_cut(sight.bundle_id, MAX_APP_BYTES), name=sight.name),
+            window=ObservedWindow(title=sight.title, document=sight.document, url=None),
+            element=ObservedElement(role=sight.role, subrole=None, identifier=None),
+            privacy=ObservedPrivacy(secure=sight.secure, protected=sight.protected, reason=sight.reason or UNSET),
+            source=ObservationSource(adapter=sight.adapter, provider=self.provider),
+            activity=UNSET if idle_seconds is None else ObservedActivity(idle_seconds=idle_seconds),
+        )
 
     def _known_as(self, candidate: str) -> tuple[str, str]:
         known = self.table.spelled(candidate)
-        return (known[0], known[1].id) if known else (candidate, "protected")
+        return (known[0], known[1].id) if known else (candidate, PROTECTED_ADAPTER)
 
     def _protects(self, title: str | None, document: str | None) -> bool:
         return any(
             text is not None and (_refused(text, self.policy.path_patterns) or (is_document and _names_secret(text)))
             for text, is_document in ((title, False), (document, True))
         )
+
+
+def checked_liveness(seconds: float) -> float:
+    """The same number: 0, or at least the protocol's floor of 30 s. Raises LocalProtocolError (code `liveness-seconds`)."""
+    floor = LIVENESS_FLOOR_MS / 1000
+    if seconds != 0 and not floor <= seconds < inf:
+        raise LocalProtocolError(BAD_LIVENESS, f"0, or {floor:g} seconds and more, not {seconds}")
+    return seconds
 
 
 def _listed(bundle_id: str, listed: tuple[str, ...]) -> bool:
@@ -198,6 +216,12 @@ def _names_secret(document: str) -> bool:
     )
 
 
+@overload
+def _cut(text: str, limit: int) -> str: ...
+@overload
+def _cut(text: None, limit: int) -> None: ...
+@overload
+def _cut(text: str | None, limit: int) -> str | None: ...
 def _cut(text: str | None, limit: int) -> str | None:
     """At most `limit` UTF-8 bytes, cut on a character boundary: one oversized field would end the capture."""
     if text is None:

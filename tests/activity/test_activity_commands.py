@@ -8,6 +8,7 @@ import pytest
 
 from triptych.machines.collector.commands import Command, Configure, Pause, Resume, Shutdown, parse_command
 from triptych.machines.collector.policy import CollectorPolicy
+from triptych.machines.wire.lines import TooLong
 
 POLICY = (
     '{"mode":"include-only","allowedBundleIds":["a"],"blockedBundleIds":["b"],"protectedBundleIds":["c"],"protectedPathPatterns":["d"]}'
@@ -40,6 +41,12 @@ class TestEmptyLineNotJsonTruncatedJsonOrAnObjectFollowedByJunk:
 
     def test_invalid_utf8_costs_only_its_line(self) -> None:
         assert parse_command(b'{"type":"pause","note":"\xff"}') is None
+
+    def test_a_return_before_the_newline_is_white_space_and_a_line_that_was_too_long_is_ignored(self) -> None:
+        assert parse_command(b'{"type":"pause"}\r') == Pause()
+        assert parse_command(b"") is None
+        assert parse_command(b"\r") is None
+        assert parse_command(TooLong(10)) is None
 
     def test_a_lone_surrogate_escape_is_ignored(self) -> None:
         assert parse('{"type":"pause","note":"\\ud800"}') is None

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import get_args
 
 import msgspec
 import pytest
 
+from triptych.generated.collector import vocabulary
 from triptych.machines.collector.adapter_table import BUILT_IN
-from triptych.machines.collector.facts import Facts
-from triptych.machines.collector.gates import DAY_MS, Admitted, Refused, Rulebook, admit
-from triptych.machines.collector.policy import CONSENT_PREFIX, PROTECTED_BUNDLES, Policy, Rule, allow_app
+from triptych.machines.collector.facts import Facts, Provider
+from triptych.machines.collector.focus import ElementState
+from triptych.machines.collector.gates import DEFAULT_RETENTION_MS, Admitted, Reason, Refused, Rulebook, admit
+from triptych.machines.collector.policy import CONSENT_PREFIX, PROTECTED_BUNDLES, ConsentKind, Policy, Rule, allow_app
 from triptych.machines.collector.resources import Resource
 
 NOW = 1_791_000_000_000
@@ -45,7 +48,12 @@ def test_admits_what_every_gate_lets_pass() -> None:
     assert verdict.title == "A page of notes"
     assert verdict.resource == Resource("file", "file:///home/me/notes/page.md", "page.md", "/home/me/notes/page.md")
     assert verdict.adapter.id == "vscode"
-    assert (verdict.policy_revision, verdict.expires_at_ms) == (2, NOW + DAY_MS)
+    assert (verdict.policy_revision, verdict.expires_at_ms) == (2, NOW + DEFAULT_RETENTION_MS)
+
+
+@pytest.mark.parametrize("document", ["file:///a%00b", "file:///%00", "/a\0b"])
+def test_a_path_with_a_nul_is_no_path(document: str) -> None:
+    assert reason(facts(document=document)) == "bad-resource"
 
 
 def test_a_new_policy_allows_nothing() -> None:
@@ -76,7 +84,7 @@ def test_a_new_policy_allows_nothing() -> None:
         ({"document": "http://example.org/page"}, "browser-unpaired"),
         ({"document": "file://elsewhere/page"}, "bad-resource"),
         ({"observed_at_ms": NOW + 5_001}, "future-timestamp"),
-        ({"observed_at_ms": NOW - DAY_MS}, "expired"),
+        ({"observed_at_ms": NOW - DEFAULT_RETENTION_MS}, "expired"),
         ({"observed_at_ms": 0}, "expired"),
     ],
 )
@@ -95,7 +103,7 @@ def test_a_file_url_with_a_secret_behind_an_escape_is_refused() -> None:
 
 def test_edges_of_time_pass() -> None:
     assert reason(facts(observed_at_ms=NOW + 5_000)) == ""
-    assert reason(facts(observed_at_ms=NOW - DAY_MS + 1)) == ""
+    assert reason(facts(observed_at_ms=NOW - DEFAULT_RETENTION_MS + 1)) == ""
 
 
 def test_each_gate_stands_before_the_next() -> None:
@@ -196,3 +204,16 @@ class TestWhatIsStored:
 
     def test_a_refusal_holds_no_text(self) -> None:
         assert admit(facts(title="/home/me/.ssh/id_rsa"), rulebook(), NOW) == Refused("protected-metadata")
+
+
+def words(kind: object) -> tuple[str, ...]:
+    """The words of a Literal, or of a union of them."""
+    return (kind,) if isinstance(kind, str) else tuple(word for member in get_args(kind) for word in words(member))
+
+
+def test_the_words_that_are_written_out_are_those_of_the_vocabulary() -> None:
+    assert set(get_args(Reason)) <= set(vocabulary.REFUSAL_REASON)
+    assert words(Provider) == vocabulary.PROVIDER
+    assert {state.name.lower().replace("_", "-") for state in ElementState} == set(vocabulary.ELEMENT_STATE)
+    assert {state.value for state in ElementState if state.value} <= set(vocabulary.PRIVACY_REASON)
+    assert get_args(ConsentKind) == vocabulary.CONSENT_KIND

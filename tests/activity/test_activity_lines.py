@@ -1,4 +1,4 @@
-"""The byte bounds of a line, in the three places where the protocol looks, and what a collector does with a line that is too long."""
+"""The byte bounds of a line, in the three places where the protocol looks."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from triptych.errors import RemoteProtocolError
 from triptych.generated.collector.vocabulary import MAX_PROTOCOL_LINE_BYTES as MAX_LINE_BYTES
-from triptych.machines.collector.lines import CommandSplitter, LineSplitter
+from triptych.machines.collector.lines import CollectorLines
 
 
 def split(*chunks: bytes) -> list[bytes]:
-    splitter = LineSplitter()
+    splitter = CollectorLines()
     return [line for chunk in chunks for line in splitter.feed(chunk)]
 
 
@@ -51,23 +51,13 @@ def test_text_that_grows_over_the_bound_in_decoding_is_refused() -> None:
 
 def test_complete_lines_come_out_before_the_rest_is_measured() -> None:
     seen = []
-    with pytest.raises(RemoteProtocolError):
-        for line in LineSplitter().feed(b"first\nsecond\n" + b"x" * (MAX_LINE_BYTES + 1)):
+    with pytest.raises(RemoteProtocolError) as caught:
+        for line in CollectorLines().feed(b"first\nsecond\n" + b"x" * (MAX_LINE_BYTES + 1)):
             seen.append(line)
-    assert seen == [b"first", b"second"]
+    assert (seen, caught.value.code) == ([b"first", b"second"], "line-too-long")
 
 
 @given(st.lists(st.binary(max_size=40).filter(lambda line: b"\n" not in line)), st.integers(1, 7))
 def test_how_a_stream_is_cut_changes_nothing(lines: list[bytes], size: int) -> None:
     stream = b"".join(line + b"\n" for line in lines)
     assert split(stream) == split(*(stream[at : at + size] for at in range(0, len(stream), size)))
-
-
-def test_a_collector_drops_a_command_that_is_too_long_and_reads_on() -> None:
-    splitter = CommandSplitter(limit=10)
-    assert splitter.feed(b"x" * 8) == []
-    assert splitter.feed(b"x" * 8) == []
-    assert splitter.feed(b"x" * 80) == []
-    assert splitter.feed(b"xx\nnext\r\n") == [b"next"]
-    assert splitter.feed(b"x" * 11 + b"\n\r\n\n0123456789\nla") == [b"0123456789"]
-    assert splitter.feed(b"st\n") == [b"last"]

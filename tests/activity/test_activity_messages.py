@@ -16,7 +16,7 @@ from triptych.generated.collector.vocabulary import PROTOCOL_ERROR_CODE
 from triptych.machines.collector.commands import parse_command
 from triptych.machines.collector.facts import Facts
 from triptych.machines.collector.gates import Admitted, Refused, Rulebook, admit
-from triptych.machines.collector.lines import LineSplitter
+from triptych.machines.collector.lines import CollectorLines
 from triptych.machines.collector.messages import COLLECTOR_MESSAGES, Heard, HostSession, Observed, Repeated
 from triptych.machines.collector.policy import BUILT_IN_RULES, Policy, allow_app
 from triptych.machines.collector.unknown_fields import UnknownFields
@@ -74,6 +74,11 @@ class TestShape:
             (b"null", "malformed"),
             (b'{"v":1,"type":"thought"}', "unknown-type"),
             (b'{"v":1}', "unknown-type"),
+            (b'{"v":2,"type":"new"}', "version-mismatch"),
+            (b'{"type":"new","v":2}', "version-mismatch"),
+            (b'{"v":true,"type":"new"}', "version-mismatch"),
+            (b'{"type":"new"}', "version-mismatch"),
+            (b"{}", "version-mismatch"),
         ],
     )
     def test_line(self, line: bytes, expected: str) -> None:
@@ -228,7 +233,7 @@ def replay(name: str) -> list[Heard]:
     """The recorded lines through the splitter and the session; each hello begins another process."""
     heard: list[Heard] = []
     made = HostSession(UnknownFields())
-    for line in LineSplitter().feed(data("collector", name).read_bytes()):
+    for line in CollectorLines().feed(data("collector", name).read_bytes()):
         if b'"type":"hello"' in line:
             made = HostSession(UnknownFields())
         assert COLLECTOR_MESSAGES.accept(line) is not None, "recorded lines take the fast path"

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+import triptych
 from activity_kit import FORM, Desk, desk, every_byte
 from gtk_kit import GtkForm
 from triptych.adapters.display import PrivateDisplay
@@ -43,7 +44,7 @@ def test_the_focused_window_of_an_allowed_program_is_recorded(desktop: Desk) -> 
             assert pressed.seq > seen.seq and pressed.title == "Notes on the garden"
             health = recording.health
             assert (health.capture, health.reason, health.accessibility_trusted) == ("running", None, True)
-            assert health.collector is not None and health.collector.version == "0.1.0"
+            assert health.collector is not None and health.collector.version == triptych.__version__
         assert recording.health.capture == "stopped"
 
     asyncio.run(main())

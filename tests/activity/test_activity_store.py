@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sqlite3
 import stat
 from pathlib import Path
@@ -10,10 +12,12 @@ from typing import Any
 import pytest
 
 from activity_kit import every_byte
+from triptych.adapters.collector.ownership import Ownership
 from triptych.adapters.collector.store import MIGRATIONS, Store
+from triptych.engine import activity
 from triptych.errors import Unavailable
 from triptych.machines.collector.facts import Facts
-from triptych.machines.collector.gates import DAY_MS, Admitted, Rulebook, admit
+from triptych.machines.collector.gates import DEFAULT_RETENTION_MS, Admitted, Rulebook, admit
 from triptych.machines.collector.policy import BUILT_IN_RULES, Policy, Rule, allow_app
 
 NOW = 1_791_000_000_000
@@ -125,8 +129,8 @@ def test_what_has_expired_is_deleted_and_its_bytes_are_gone(tmp_path: Path) -> N
         store.add(
             [admitted(1, NOW, title="A title to forget", document="/work/forgotten.py"), admitted(2, NOW + 10, title="A title to keep")]
         )
-        assert store.sweep(NOW + DAY_MS - 1) == 0
-        assert store.sweep(NOW + DAY_MS) == 1
+        assert store.sweep(NOW + DEFAULT_RETENTION_MS - 1) == 0
+        assert store.sweep(NOW + DEFAULT_RETENTION_MS) == 1
         assert [row.title for row in store.observations()] == ["A title to keep"]
     everything = every_byte(folder)
     assert b"A title to keep" in everything
@@ -173,3 +177,105 @@ class TestMigrations:
         with pytest.raises(Unavailable) as caught:
             Store(tmp_path / "history", NOW)
         assert told in caught.value.reason
+
+
+def listing(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_a_look_where_nothing_was_recorded_makes_nothing(tmp_path: Path, there: bool) -> None:
+    folder = tmp_path / "history"
+    if there:
+        folder.mkdir(mode=0o700)
+    assert Store.reading(folder) is None
+    assert activity.observations(folder) == []
+    assert folder.exists() is there
+    assert not there or listing(folder) == {}
+
+
+def test_a_look_changes_nothing_and_cannot(tmp_path: Path) -> None:
+    folder = tmp_path / "history"
+    with Store(folder, NOW) as store:
+        store.add([admitted(1)])
+    before = listing(folder)["history.sqlite"]
+    reader = Store.reading(folder)
+    assert reader is not None
+    with reader:
+        assert [row.seq for row in reader.observations()] == [1]
+        with pytest.raises(sqlite3.OperationalError):
+            reader.add([admitted(2)])
+    assert listing(folder)["history.sqlite"] == before
+
+
+def test_a_look_neither_waits_for_a_writer_nor_holds_one_up(tmp_path: Path) -> None:
+    folder = tmp_path / "history"
+    with Store(folder, NOW) as store:
+        store.add([admitted(1)])
+        store._db.execute("PRAGMA busy_timeout = 0")
+        with store._writing():
+            assert [row.seq for row in activity.observations(folder)] == [1]
+        reader = Store.reading(folder)
+        assert reader is not None
+        with reader:
+            rows = reader._db.execute("SELECT seq FROM (SELECT collector_seq AS seq FROM observations)")
+            assert next(rows) == (1,)  # in the middle of a read
+            assert store.add([admitted(2)]) == 1
+        assert [row.seq for row in activity.observations(folder)] == [1, 2]
+
+
+def test_a_look_leaves_the_locks_of_a_recording_in_the_same_process(tmp_path: Path) -> None:
+    def locks() -> list[str]:
+        inode = f":{(tmp_path / 'history' / 'history.sqlite').stat().st_ino} "
+        return [line.split(":", 1)[1] for line in Path("/proc/locks").read_text().splitlines() if inode in line]
+
+    with Store(tmp_path / "history", NOW) as store:
+        store.add([admitted(1)])
+        held = locks()
+        assert held
+        assert len(activity.observations(tmp_path / "history")) == 1
+        assert locks() == held
+        Store(tmp_path / "history", NOW).close()
+        assert locks() == held
+
+
+def test_a_look_at_another_version_says_what_to_do(tmp_path: Path) -> None:
+    folder = tmp_path / "history"
+    with Store(folder, NOW) as store:
+        store._db.execute("PRAGMA user_version = 99")
+    with pytest.raises(Unavailable) as caught:
+        Store.reading(folder)
+    assert "newer version" in caught.value.reason
+
+
+def test_a_look_at_what_others_may_read_is_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "history"
+    Store(folder, NOW).close()
+    (folder / "history.sqlite").chmod(0o644)
+    with pytest.raises(Unavailable) as caught:
+        activity.observations(folder)
+    assert "open to others" in caught.value.reason
+
+
+def test_one_host_at_a_time_owns_a_directory(tmp_path: Path) -> None:
+    first = Ownership(tmp_path)
+    with pytest.raises(Unavailable) as caught:
+        Ownership(tmp_path)
+    assert caught.value.reason.startswith("capture-owned-by-another-host")
+    first.release()
+    Ownership(tmp_path).release()
+
+
+def test_a_lock_that_cannot_be_taken_is_not_called_owned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(descriptor: int, operation: int) -> None:
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr("fcntl.flock", refuse)
+    with pytest.raises(Unavailable) as caught:
+        Ownership(tmp_path)
+    assert "cannot lock" in caught.value.reason and os.strerror(errno.ENOLCK) in caught.value.reason
+    (tmp_path / "capture-owner").unlink()
+    (tmp_path / "capture-owner").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(Unavailable) as caught:
+        Ownership(tmp_path)
+    assert os.strerror(errno.ELOOP) in caught.value.reason

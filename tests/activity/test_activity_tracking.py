@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
+import msgspec
 import pytest
 
+from triptych.errors import LocalProtocolError
 from triptych.machines.collector.adapter_table import BUILT_IN
+from triptych.machines.collector.focus import ElementState
 from triptych.machines.collector.policy import CollectorPolicy, Policy
-from triptych.machines.collector.tracking import Application, Describe, Description, ElementState, Message, Tracker
+from triptych.machines.collector.tracking import Application, Describe, Description, Tracker
 
 EDITOR = Application(7, ("code.desktop", "code"), 1)
 TERMINAL = Application(8, ("org.gnome.Terminal.desktop",), 2)
@@ -29,11 +33,13 @@ def tracker(policy: CollectorPolicy = ALLOWED, **more: Any) -> Tracker:
 
 def look(made: Tracker, application: Application | None, window: Description | None = PLAIN, now: float = 0.0) -> Any:
     found = made.identified(application, now, NOW_MS)
-    return made.described(found, window, now, NOW_MS) if isinstance(found, Describe) else found
+    if isinstance(found, Describe):
+        found = made.described(found, window, now, NOW_MS)
+    return None if found is None else json.loads(msgspec.json.encode(found))
 
 
-def test_an_observation_is_what_the_wire_says_key_by_key() -> None:
-    assert json.dumps(look(tracker(), EDITOR), separators=(",", ":")) == (
+def test_an_observation_is_what_the_wire_says() -> None:
+    assert look(tracker(), EDITOR) == json.loads(
         '{"v":1,"type":"observation","collectorSession":"linux-1","seq":1,"observedAtMs":1791000000000,'
         '"app":{"pid":7,"bundleId":"code.desktop","name":"Code"},"window":{"title":"A page","document":null,"url":null},'
         '"element":{"role":"text","subrole":null,"identifier":null},"privacy":{"secure":false,"protected":false},'
@@ -99,6 +105,22 @@ class TestElementState:
             assert look(tracker(), Application(9, ("com.jetbrains.pycharm",)), Description(state, title="x"))["privacy"]["secure"] is True
 
 
+class TestTitle:
+    def test_that_of_the_window_system_stands_in_where_the_program_gives_none(self) -> None:
+        made = look(tracker(), EDITOR, Description(ElementState.NOT_SECURE, display_title="From X"))
+        assert made["window"]["title"] == "From X"
+        made = look(tracker(), EDITOR, Description(ElementState.NOT_SECURE, title="Its own", display_title="From X"))
+        assert made["window"]["title"] == "Its own"
+
+    def test_that_of_the_window_system_is_judged_and_withheld_like_the_other(self) -> None:
+        made = look(tracker(), EDITOR, Description(ElementState.NOT_SECURE, display_title="list of secrets"))
+        assert (made["privacy"]["reason"], made["window"]["title"]) == ("protected-metadata", None)
+        for state in (ElementState.SECURE, ElementState.UNREADABLE, ElementState.UNQUERYABLE):
+            made = look(tracker(), EDITOR, Description(state, display_title="From X"))
+            assert (made["privacy"]["reason"], made["window"]["title"]) == (state.value, None)
+        assert look(tracker(), TERMINAL, Description(ElementState.NOT_SECURE, display_title="From X"))["window"]["title"] is None
+
+
 class TestProtectedMetadata:
     @pytest.mark.parametrize(
         ("title", "document"),
@@ -137,8 +159,8 @@ class TestFingerprint:
     def test_idle_time_counts_only_when_it_passes_the_boundary(self) -> None:
         made = tracker()
 
-        def idle(seconds: float | None) -> Message | None:
-            found: Message | None = look(
+        def idle(seconds: float | None) -> dict[str, Any] | None:
+            found: dict[str, Any] | None = look(
                 made, EDITOR, Description(ElementState.NOT_SECURE, "Code", "A page", role="text", idle_seconds=seconds)
             )
             return found
@@ -168,6 +190,12 @@ class TestFingerprint:
         assert look(made, EDITOR, now=129.9) is None
         assert look(made, EDITOR, now=130.0) is not None
         assert look(made, EDITOR, now=131.0) is None
+
+    @pytest.mark.parametrize("seconds", [-1.0, 0.5, 29.9, math.inf, math.nan])
+    def test_a_liveness_under_its_floor_is_refused(self, seconds: float) -> None:
+        with pytest.raises(LocalProtocolError) as caught:
+            tracker(liveness_seconds=seconds)
+        assert caught.value.code == "liveness-seconds"
 
     def test_a_protected_identity_is_told_once(self) -> None:
         made = tracker(CollectorPolicy(protected=("code.desktop",)))

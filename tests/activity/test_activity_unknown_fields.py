@@ -43,8 +43,9 @@ def test_extension_is_the_default() -> None:
 
 def test_a_refused_message_counts_none_of_its_fields() -> None:
     fields = UnknownFields("extension")
-    with pytest.raises(RemoteProtocolError):
+    with pytest.raises(RemoteProtocolError) as caught:
         fields.take(["x-first", "second"])
+    assert (caught.value.code, caught.value.path) == ("unknown-field", "second")
     assert fields.by_name == {}
 
 

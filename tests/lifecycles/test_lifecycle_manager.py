@@ -355,6 +355,15 @@ def test_recover_forgets_the_crashes_and_start_does_not() -> None:
     assert started.memory.crashes == (1.0, 2.0)
     waiting = lived(*RUNNING, ("exited", {"status": 1}))
     assert waiting.step("recover", 3.0) == (Deadline("restart_due", None), Spawn())
+    unused = Manager()
+    assert unused.step("recover", 3.0) == (Spawn(),)
+    assert (unused.state, unused.memory) == ("spawning", Memory())
+
+
+def test_the_words_of_a_fatal_are_marked_as_the_collectors_own() -> None:
+    shown = lived(*RUNNING).step("fatal_received", 9.0, code="a title", message="of a window")[0]
+    assert shown == ReportDegraded("a title", "of a window", quoted=True)
+    assert not ReportDegraded("protocol-error", "").quoted
 
 
 def test_nothing_is_spawned_beside_a_process_that_may_still_live() -> None:

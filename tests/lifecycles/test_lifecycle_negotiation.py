@@ -102,8 +102,11 @@ def test_who_waits_when_the_window_ends_may_still_say_hello() -> None:
 def test_a_refused_hello_settles_nothing(event: str, data: dict[str, Any], code: str) -> None:
     life = lived(("connected", {"socket": 1}))
     effects = life.step(event, 2.0, socket=1, **data)
-    assert [type(effect) for effect in effects] == [Deadline, SendError, CloseSocket]
+    assert [type(effect) for effect in effects] == [Deadline, SendError, CloseSocket, Diagnostic]
     assert effects[0] == Deadline("hello_overdue:1", None)
+    assert isinstance(effects[3], Diagnostic)
+    assert effects[3].code == "adapter-refused"
+    assert effects[3].detail.startswith(f"{code}: ")
     assert told(effects) == [(1, code)]
     assert effects[2] == CloseSocket(1, 1.0)
     assert (life.state, life.memory.waiting) == ("listening", ())
