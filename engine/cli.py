@@ -5,6 +5,8 @@ Exit codes: 0 done, 1 failed, 2 wrong usage. stdout carries the answer or the pr
 
 from __future__ import annotations
 
+import contextlib
+import os
 import sys
 from importlib import import_module
 from typing import Any, NoReturn
@@ -20,6 +22,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "desktop": ("desktop_command", "desktop_command", "See and drive a desktop (desklink v3)."),
     "activity": ("activity_command", "activity_command", "Keep a private record of where a person works (collector protocol)."),
     "demo": ("demo_command", "demo_command", "Show the three panels at work on a private display."),
+    "conformance": ("conformance_command", "conformance_command", "Check an adapter, in any language, against its protocol."),
     "schema": ("schema_command", "schema_command", "Print a message's schema, or explain every fault of a document."),
     "machines": ("machines_command", "machines_command", "Print a lifecycle as a diagram or a table."),
     "doctor": ("doctor_command", "doctor_command", "Say what this machine can do, what is missing and what mends it."),
@@ -64,23 +67,44 @@ def version_command(as_json: bool) -> None:
         return
     import json
 
-    click.echo(json.dumps({"triptych": __version__, "termwright": 3, "collector": 1, "desklink": 3}))
+    from ..generated.collector.vocabulary import PROTOCOL_VERSION as COLLECTOR
+    from ..generated.desklink.vocabulary import PROTOCOL_VERSION as DESKLINK
+    from ..generated.termwright.vocabulary import PROTOCOL_ID as TERMWRIGHT
+
+    versions = {"termwright": int(TERMWRIGHT.partition("/")[2]), "collector": COLLECTOR, "desklink": DESKLINK}
+    click.echo(json.dumps({"triptych": __version__, **versions}))
 
 
 def main() -> NoReturn:
-    """Entry point of the script: run the command, and end with one clear line when it cannot be done."""
+    """Run the command, and end with one clear line when it cannot be done."""
     try:
         code = triptych.main(standalone_mode=False)
+        sys.stdout.flush()
     except click.exceptions.Abort:
-        click.echo("triptych: interrupted", err=True)
-        code = 1
+        code = _failed("interrupted")
     except click.ClickException as error:
         error.show()
         code = error.exit_code
     except ProtocolError as error:
-        click.echo(f"triptych: [{error.code}] {error.path + ': ' if error.path else ''}{error.detail}", err=True)
-        code = 1
+        code = _failed(f"[{error.code}] {error.path + ': ' if error.path else ''}{error.detail}")
     except TriptychError as error:
-        click.echo(f"triptych: {error}", err=True)
-        code = 1
+        code = _failed(str(error))
+    except BrokenPipeError:
+        code = _failed("")  # whoever read the answer has gone, and has seen enough
+    except (OSError, UnicodeError) as error:
+        code = _failed(str(error))
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _failed(sentence: str) -> int:
+    """Say what is wrong on stderr, where there is one, and drop what stdout cannot take: Python would try it again at the very end."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        sys.stdout.flush()
+    with contextlib.suppress(OSError, ValueError):
+        if sentence:
+            # A sentence may quote what another program printed: no control character of it reaches a person's terminal.
+            shown = "".join(letter if letter.isprintable() or letter in "\n\t" else "\N{REPLACEMENT CHARACTER}" for letter in sentence)
+            click.echo(f"triptych: {shown}", err=True)
+    with contextlib.suppress(OSError, ValueError, AttributeError):  # the last one where stdout was closed from the start
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 1

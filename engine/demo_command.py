@@ -1,4 +1,4 @@
-"""`triptych demo`: what `make run` plays. It refuses with one line what it cannot do, and leaves nothing running."""
+"""`triptych demo`: what `make run` plays. It refuses with one line what it cannot do, and leaves nothing running however it is ended."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ import click
 def demo_command(out: Path, keep: bool) -> None:
     """Show the three panels at work: two programs on a private display and in a private terminal, seen and driven."""
     import asyncio
-    import signal
 
     from . import logs
     from .demo.show import play
 
     logs.to_stderr("error")
-    signal.signal(signal.SIGTERM, signal.getsignal(signal.SIGINT))  # a polite end is the same as Ctrl-C: everything is closed in order
-    asyncio.run(play(out, keep))
+    try:
+        asyncio.run(play(out, keep))
+    except asyncio.CancelledError:
+        raise click.Abort from None

@@ -16,7 +16,7 @@ def to_stderr(level: str = "warning") -> None:
             structlog.contextvars.merge_contextvars,
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso"),
-            structlog.dev.ConsoleRenderer() if person else structlog.processors.JSONRenderer(),
+            *([structlog.dev.ConsoleRenderer()] if person else [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[level.upper()]),
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),

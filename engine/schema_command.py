@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from ..errors import LocalProtocolError
 from . import schemas
 
 
@@ -33,17 +34,16 @@ def schema_command(protocol: str, message: str | None, list_messages: bool, chec
         for name, definition in schemas.definitions(protocol).items():
             click.echo(f"{name:32} {definition.get('description', '')}")
         return
+    try:
+        asked = schemas.schema(protocol, message)
+    except LocalProtocolError as unknown:
+        raise click.UsageError(unknown.detail) from None
     if check is None:
-        click.echo(json.dumps(schemas.schema(protocol, message), indent=2, ensure_ascii=False))
+        click.echo(json.dumps(asked, indent=2, ensure_ascii=False))
         return
     if message is None:
         raise click.UsageError("--check needs MESSAGE: what the document should be")
-    text = sys.stdin.buffer.read() if str(check) == "-" else check.read_bytes()
-    try:
-        document = json.loads(text.decode("utf-8"))
-    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
-        raise click.ClickException(f"{check} is not JSON: {error}") from None
-    found = schemas.faults(protocol, message, document)
+    found = schemas.faults(protocol, message, sys.stdin.buffer.read() if str(check) == "-" else check.read_bytes())
     if as_json:
         click.echo(
             json.dumps(

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
+from importlib import import_module, resources
 from typing import Any
 
-from ..errors import LocalProtocolError
+from ..errors import LocalProtocolError, RemoteProtocolError
+from ..machines.wire import text
+from ..machines.wire.read import Reader
 
 PROTOCOLS = ("termwright", "collector", "desklink")
+MOST_SAID = 300
+"""Characters: a fault quotes what it found, which may be a whole document."""
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
@@ -55,13 +60,53 @@ def schema(protocol: str, message: str | None = None) -> dict[str, Any]:
     return {"$schema": DIALECT, "$ref": f"#/$defs/{message}", "$defs": {name: needed[name] for name in defs if name in needed}}
 
 
-def faults(protocol: str, message: str, document: object) -> list[Fault]:
-    """Every fault of `document` as a `message`, in document order; empty when it is valid."""
-    from jsonschema import Draft202012Validator
+def faults(protocol: str, message: str, body: bytes) -> list[Fault]:
+    """Every fault of the bytes of a document as a `message`, in document order; empty when the wire would take it.
 
-    validator = Draft202012Validator(schema(protocol, message))
-    errors = sorted(validator.iter_errors(document), key=lambda error: [str(part) for part in error.absolute_path])
-    return [fault for error in errors for fault in _explained(error)]
+    The text is read as the protocol reads it. Where it is no JSON to that protocol, that is the one fault. A message that fits its schema
+    may still break a rule that no schema can say; the first of these is told.
+    """
+    alone, policy = schema(protocol, message), _policy(protocol, message)
+    try:
+        document = text.parse(body, policy)
+    except text.TextFault as fault:
+        return [Fault("", f"is not JSON as {protocol} reads it: {fault.detail}")]
+    errors = sorted(_validator(alone, policy).iter_errors(document), key=lambda error: [str(part) for part in error.absolute_path])
+    return [fault for error in errors for fault in _explained(error)] or _beyond(protocol, message, policy, document)
+
+
+def _policy(protocol: str, message: str) -> text.TextPolicy:
+    """The text rules of the wire that a message comes over."""
+    if protocol != "collector":
+        return text.TERMWRIGHT if protocol == "termwright" else text.DESKLINK
+    if message.startswith("Received"):
+        return text.COLLECTOR_COMMAND
+    return text.COMPANION if message in schema(protocol, "CompanionPayload")["$defs"] else text.COLLECTOR
+
+
+def _validator(alone: dict[str, Any], policy: text.TextPolicy) -> Any:
+    from jsonschema import Draft202012Validator, validators
+
+    def integer(_: object, value: object) -> bool:
+        return type(value) is int or (type(value) is float and value.is_integer() and not policy.int_tokens_only)
+
+    def number(_: object, value: object) -> bool:
+        return type(value) is int or (type(value) is float and math.isfinite(value))
+
+    types = Draft202012Validator.TYPE_CHECKER.redefine_many({"number": number, "integer": integer})
+    extend: Any = validators.extend  # it has no annotations
+    return extend(Draft202012Validator, type_checker=types)(alone)
+
+
+def _beyond(protocol: str, message: str, policy: text.TextPolicy, document: object) -> list[Fault]:
+    if message not in import_module(f"...generated.{protocol}.validators", __name__).DIRECTIONS:
+        return []
+    reader: Reader[Any] = Reader(protocol, message, policy)
+    try:
+        reader.explain(document)
+    except RemoteProtocolError as refusal:
+        return [Fault(refusal.path, refusal.detail)]
+    return []
 
 
 def _explained(error: Any) -> Iterator[Fault]:
@@ -75,7 +120,8 @@ def _explained(error: Any) -> Iterator[Fault]:
         for inner in best:
             yield from _explained(inner)
     else:
-        yield Fault(".".join(map(str, error.absolute_path)), error.message)
+        said = error.message if len(error.message) <= MOST_SAID else f"{error.message[:MOST_SAID]} ..."
+        yield Fault(".".join(map(str, error.absolute_path)), said)
 
 
 def _local(node: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The environment of a program under test: an allow-list by default, so that nothing of the caller's leaks into what is tested."""
+"""Decides which variables a program under test gets; the driver calls it. Nothing of the caller's leaks in that is not on a short list."""
 
 from __future__ import annotations
 
@@ -11,7 +11,13 @@ ALLOWED = ("PATH", "HOME", "LANG", "LC_ALL", "SHELL", "TMPDIR", "USER")
 TERMINAL = {"TERM": "xterm-256color", "COLORTERM": "truecolor"}
 
 
-def child_environment(overrides: Mapping[str, str], *, endpoint: str, token: str, inherit: bool = False) -> dict[str, str]:
-    """The variables of the child: the allowed ones of ours (all with `inherit`), the terminal's, the caller's, then endpoint and token."""
+def child_environment(
+    overrides: Mapping[str, str], *, endpoint: str, token: str, inherit: bool = False, temporary: str | None = None
+) -> dict[str, str]:
+    """The variables of the child: the allowed ones of ours (all with `inherit`), the terminal's, the caller's, then endpoint and token.
+
+    Without `inherit`, `temporary` is its TMPDIR: a folder that goes with the session, since programs that are ended leave things behind.
+    """
     ours = {name: value for name, value in os.environ.items() if inherit or name in ALLOWED}
-    return {**ours, **TERMINAL, **overrides, ENDPOINT_VARIABLE: endpoint, TOKEN_VARIABLE: token}
+    own = {"TMPDIR": temporary} if temporary is not None and not inherit else {}
+    return {**ours, **own, **TERMINAL, **overrides, ENDPOINT_VARIABLE: endpoint, TOKEN_VARIABLE: token}

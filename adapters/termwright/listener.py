@@ -7,10 +7,18 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import os
 import shutil
 import tempfile
 from pathlib import Path
 from typing import Protocol
+
+from ...errors import Unavailable
+
+#: Bytes of ours that a peer may leave unread before its socket is destroyed: what we say is short, and a peer that never reads is broken.
+MAX_UNREAD = 1 << 18
+#: Bytes of the path of a unix socket.
+MAX_PATH = 107
 
 
 class Handler(Protocol):
@@ -36,16 +44,25 @@ class Listener:
         self._server: asyncio.Server | None = None
         self._directory = Path(tempfile.mkdtemp(prefix="termwright-"))
         self.path = str(self._directory / "semantic.sock")
+        self.temporary = self._directory / "tmp"  #: a folder for the program, which goes with the endpoint
 
     async def open(self) -> None:
-        """Start to listen."""
+        """Start to listen; raises `Unavailable` when the folder for temporary files has too long a name for a socket."""
+        if len(os.fsencode(self.path)) > MAX_PATH:
+            raise Unavailable(
+                f"sockets in {self._directory.parent} would have too long a path", "set TMPDIR to a shorter path, such as /tmp"
+            )
+        self.temporary.mkdir(mode=0o700)
         self._server = await asyncio.get_running_loop().create_unix_server(self._accept, path=self.path)
 
     def send(self, socket: int, data: bytes) -> None:
-        """Write to a socket; nothing when it is gone."""
+        """Write to a socket; nothing when it is gone. One that leaves too much unread is destroyed."""
         link = self._links.get(socket)
-        if link is not None and not link.transport.is_closing():
-            link.transport.write(data)
+        if link is None or link.transport.is_closing():
+            return
+        link.transport.write(data)
+        if link.transport.get_write_buffer_size() > MAX_UNREAD:
+            link.transport.abort()
 
     def end(self, socket: int, drain: float) -> None:
         """End a socket: FIN after what is written, destroyed after `drain` seconds; at once, and unsaid, for 0."""
@@ -68,12 +85,14 @@ class Listener:
     async def close(self) -> None:
         """Stop listening, destroy every socket, remove the endpoint and its directory."""
         self.stop()
-        await asyncio.sleep(0)  # a socket that was accepted in this turn of the loop becomes a link in the next
-        links = list(self._links.values())
-        for link in links:
-            link.transport.abort()
-        await asyncio.gather(*(link.gone.wait() for link in links))
-        shutil.rmtree(self._directory, ignore_errors=True)
+        try:
+            await asyncio.sleep(0)  # a socket that was accepted in this turn of the loop becomes a link in the next
+            links = list(self._links.values())
+            for link in links:
+                link.transport.abort()
+            await asyncio.gather(*(link.gone.wait() for link in links))
+        finally:
+            shutil.rmtree(self._directory, ignore_errors=True)
 
     def _accept(self) -> _Link:
         return _Link(next(self._numbers), self._links, self._handler)

@@ -35,6 +35,7 @@ class Pty:
         self._loop = asyncio.get_running_loop()
         self._unwritten = bytearray()
         self._reading = True
+        self._reapable = True  # the process number is ours: nobody has reaped the child
         self._exited: asyncio.Future[int] = self._loop.create_future()
         self._pidfd = os.pidfd_open(pid)
         os.set_blocking(master, False)
@@ -99,29 +100,46 @@ class Pty:
                 os.killpg(self.pid, number)
 
     async def wait(self) -> int:
-        """The exit status once the child is gone and what it wrote has been read: 0.. or minus the signal's number."""
+        """The exit status once the child is gone and what it wrote has been read: 0.. or minus the signal's number.
+
+        Raises `Unavailable` when something else in this process reaped the child, which took the status with it.
+        """
         return await asyncio.shield(self._exited)
 
     async def close(self) -> None:
-        """End the program and its group, then free the pty. A second call does nothing."""
+        """End the program and its group, then free the pty; when cancelled, the same at once. A second call does nothing."""
         if self._master < 0:
             return
-        for number in (signal.SIGHUP, signal.SIGTERM, signal.SIGKILL):
+        try:
+            for number in (signal.SIGHUP, signal.SIGTERM, signal.SIGKILL):
+                if self._exited.done():
+                    break
+                self.signal(number)
+                if number == signal.SIGHUP:
+                    self.signal(signal.SIGCONT)  # a stopped program would not see it
+                with contextlib.suppress(TimeoutError, Unavailable):
+                    await asyncio.wait_for(self.wait(), GRACE)
+        finally:
+            self._free()
+
+    def _free(self) -> None:
+        """Kill what is left of the group, and let go of the pty and of the process number."""
+        if self._reapable:
+            # The child is not reaped yet, so its number still means its group, and what it left behind there.
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.pid, signal.SIGKILL)
             if self._exited.done():
-                break
-            self.signal(number)
-            if number == signal.SIGHUP:
-                self.signal(signal.SIGCONT)  # a stopped program would not see it
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self.wait(), GRACE)
-        # The child is not reaped yet, so its number still means its group, and what it left behind there.
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.pid, signal.SIGKILL)
-        os.waitpid(self.pid, 0)  # noqa: ASYNC222 - it has exited: this only frees the number
+                self._reap()
         self._loop.remove_writer(self._master)
         self._stop_reading()
         os.close(self._master)
         self._master = -1
+
+    def _reap(self) -> None:
+        """Free the process number of a child that has exited."""
+        self._reapable = False
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(self.pid, os.WNOHANG)
 
     def _readable(self) -> None:
         for _ in range(READS_A_TURN):
@@ -165,10 +183,17 @@ class Pty:
         for _ in range(READS_TO_DRAIN):
             if not self._reading or not self._read():
                 break
-        found = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT)
+        try:
+            found = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT)
+        except ChildProcessError:
+            found = None
         if found is None:
-            raise ChildProcessError(f"process {self.pid} was reaped by someone else")
+            self._reapable = False
+            self._exited.set_exception(Unavailable(f"how process {self.pid} ended is not known: something else reaped it"))
+            return
         self._exited.set_result(found.si_status if found.si_code == os.CLD_EXITED else -found.si_status)
+        if self._master < 0:  # closing did not wait
+            self._reap()
 
 
 def set_size(terminal: int, columns: int, rows: int) -> None:

@@ -13,14 +13,27 @@ from gi.repository import Gdk, GLib, Gtk  # noqa: E402 -- the versions have to b
 
 APP_ID = "org.triptych.FieldNotes"
 STYLE = b"""
-window { background: #f6f4ef; }
-.title { font-size: 26px; font-weight: bold; color: #2b2a33; }
-.hint { color: #6b6a75; }
-entry { font-size: 17px; padding: 10px; min-height: 28px; }
-list { background: #ffffff; border: 1px solid #d8d5cc; border-radius: 6px; }
-list row { padding: 10px 14px; font-size: 16px; color: #2b2a33; }
-button { font-size: 15px; padding: 8px 18px; }
+window { background: #17212b; }
+.bar { background: #0f766e; padding: 18px 36px; }
+.bar label { color: #ecfdf5; }
+.title { font-size: 26px; font-weight: bold; }
+.hint { color: #99f6e4; font-size: 15px; }
+entry { font-size: 18px; padding: 10px 14px; min-height: 30px; color: #e6edf3; background: #22303c; }
+entry { border: 2px solid #334656; border-radius: 8px; }
+entry:focus { border-color: #2dd4bf; }
+list { background: transparent; }
+list row { background: #1e2a35; border-radius: 8px; margin: 0 0 8px 0; padding: 12px 16px; }
+list row label { font-size: 17px; color: #e6edf3; }
+list row .time { color: #5eead4; font-size: 15px; }
+button { font-size: 16px; padding: 10px 24px; color: #17212b; background: #fbbf24; }
+button { border: none; border-radius: 8px; box-shadow: none; text-shadow: none; }
 """
+LINES = (
+    ("06:58", "Two herons on the north bank"),
+    ("07:10", "Water level 1.4 m, falling"),
+    ("07:21", "Otter tracks below the weir"),
+    ("07:35", "Mist clears, light wind from the west"),
+)
 
 
 def labelled(text: str, style: str) -> Any:
@@ -42,39 +55,43 @@ class FieldNotes(Gtk.Window):  # type: ignore[misc]  # PyGObject has no static t
     def __init__(self) -> None:
         super().__init__(title="Field notes")
         self.set_default_size(900, 620)
-        page = Gtk.Box(orientation=Gtk.Orientation.VERTICAL, spacing=14, margin=36)
+        bar = Gtk.Box(spacing=16)
+        bar.get_style_context().add_class("bar")
+        bar.pack_start(labelled("Field notes", "title"), False, False, 0)
+        bar.pack_end(labelled("What you write stays in this window", "hint"), False, False, 0)
         self.note = named(Gtk.Entry(placeholder_text="Write a line and press Enter"), "Note")
         self.note.connect("activate", self.keep)
         self.lines = Gtk.ListBox(selection_mode=Gtk.SelectionMode.NONE)
-        self.secret = named(Gtk.Entry(visibility=False, placeholder_text="Passphrase"), "Passphrase")
+        secret = named(Gtk.Entry(visibility=False, placeholder_text="Passphrase"), "Passphrase")
         clear = Gtk.Button(label="Clear")
         clear.connect("clicked", self.clear)
         foot = Gtk.Box(spacing=14)
-        foot.pack_start(self.secret, True, True, 0)
+        foot.pack_start(secret, True, True, 0)
         foot.pack_start(clear, False, False, 0)
-        for widget, grows in (
-            (labelled("Field notes", "title"), False),
-            (labelled("What you write stays in this window.", "hint"), False),
-            (self.note, False),
-            (self.lines, True),
-            (foot, False),
-        ):
-            page.pack_start(widget, grows, grows, 0)
-        self.add(page)
-        for line in ("Two herons on the north bank", "Water level: 1.4 m"):
-            self.append(line)
+        page = Gtk.Box(orientation=Gtk.Orientation.VERTICAL, spacing=18, margin=36)
+        page.pack_start(self.note, False, False, 0)
+        page.pack_start(self.lines, True, True, 0)
+        page.pack_start(foot, False, False, 0)
+        window = Gtk.Box(orientation=Gtk.Orientation.VERTICAL)
+        window.pack_start(bar, False, False, 0)
+        window.pack_start(page, True, True, 0)
+        self.add(window)
+        for time, line in LINES:
+            self.append(time, line)
         self.connect("destroy", Gtk.main_quit)
 
-    def append(self, text: str) -> None:
+    def append(self, time: str, text: str) -> None:
         """Show one more line."""
-        row = Gtk.Label(label=text, xalign=0.0)
+        row = Gtk.Box(spacing=18)
+        row.pack_start(labelled(time, "time"), False, False, 0)
+        row.pack_start(labelled(text, "line"), False, False, 0)
         self.lines.add(row)
-        row.show()
+        row.show_all()
 
     def keep(self, entry: Any) -> None:
         """Enter was pressed: the text becomes a line."""
         if entry.get_text():
-            self.append(entry.get_text())
+            self.append("07:42", entry.get_text())
             entry.set_text("")
 
     def clear(self, _button: Any) -> None:

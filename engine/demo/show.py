@@ -3,93 +3,115 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import sys
+from datetime import datetime
+from importlib.util import find_spec
 from pathlib import Path
 
-from rich.console import Console
+from rich.align import Align
+from rich.console import Console, Group
 from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
 from ...errors import Unavailable
-from .. import activity, desktop, terminal
+from .. import activity, desktop, probe, terminal
 from .stage import DESKTOP_ID, HERE, private_stage
 
-WIDTH, HEIGHT = 1280, 800
-LINE = "Kingfisher seen at 07:42, flying upstream"
+WIDTH, HEIGHT = 1120, 700
+NOTE_FIELD = (WIDTH // 2, 131)
+SECRET_FIELD = (WIDTH // 3, HEIGHT - 64)
+LINE = "Kingfisher, flying upstream"
 SECRET = "correct horse"
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 
 async def play(out: Path, keep: bool) -> None:
-    """Play the show; the picture and the record stay in `out`. Raises Unavailable, with the remedy, for what this machine lacks."""
+    """Play the show; the picture and the record stay in `out`. Raises Unavailable, with the remedy, for what this machine lacks.
+
+    A signal ends it as Ctrl-C does: the task is cancelled once, and everything is closed in order, whatever else comes.
+    """
+    task = asyncio.current_task()
+    assert task is not None
+    loop = asyncio.get_running_loop()
+    for number in ENDING:
+        loop.add_signal_handler(number, lambda: task.cancelling() or task.cancel())
     console = Console(highlight=False)
-    await asyncio.to_thread(out.mkdir, parents=True, exist_ok=True)
-    record = out / "activity"
+    out.mkdir(parents=True, exist_ok=True)  # noqa: ASYNC240 -- nothing runs yet
     with console.status("Starting a private display, a GTK program on it, and a Textual program in a terminal …") as status:
         async with (
             private_stage(WIDTH, HEIGHT) as stage,
             activity.record(
-                record, allow=[DESKTOP_ID], adapter_table=stage.adapter_table, env=stage.env, enable_accessibility=True
+                out / "activity", allow=[DESKTOP_ID], adapter_table=stage.adapter_table, env=stage.env, enable_accessibility=True
             ) as recording,
             desktop.open(stage.display, permissions=("view", "control")) as session,
-            terminal.launch(_release_board(), columns=88, rows=20, environment={"TMPDIR": str(stage.folder)}) as board,
+            terminal.launch(_release_board(), columns=88, rows=20) as board,
         ):
+            before = recording.last_id
             status.update("Driving the desktop: a click and a typed line …")
             picture = await _write_a_line(session, out)
             status.update("Waiting for what the activity panel makes of it …")
-            await recording.wait_for_observation(bundle_id=DESKTOP_ID, timeout=20)
+            await recording.wait_for_observation(bundle_id=DESKTOP_ID, after_id=before, timeout=20)
             await _visit_the_passphrase(session)
             await recording.wait_for_refusal("secure-field", timeout=20)
             status.update("Driving the terminal: Tab, Tab, and a new revision …")
-            await board.wait_for_revision(timeout=20)
-            first = board.revision
+            first = await board.wait_for_revision(timeout=20)
             await board.press("tab", "tab")
-            await board.wait_for_revision(after=first, timeout=20)
+            await board.wait_for_revision(after=first.revision, timeout=20)
             await board.wait_quiet()
             status.stop()
 
-            console.print(_desktop_panel(console, picture, session, out / "desktop.png"))
-            console.print(_activity_panel(recording))
-            console.print(_terminal_panel(board))
-            console.print(_summary(out, recording, first, board))
+            console.print(_desktop_panel(console, picture, out / "desktop.png"))
+            console.print(_activity_panel(recording, before))
+            console.print(_terminal_panel(board, first))
+            console.print(_summary(out, recording, before, board))
             if keep:
-                console.print(f"Display {stage.display} stays until Ctrl-C (XAUTHORITY={stage.env['XAUTHORITY']}).")
-                await asyncio.Event().wait()
+                await _stay(console, stage.display, stage.env["XAUTHORITY"])
+
+
+async def _stay(console: Console, display: str, authority: str) -> None:
+    """Wait for a signal, which here is no interruption but the expected end."""
+    ended = asyncio.Event()
+    for number in ENDING:
+        asyncio.get_running_loop().add_signal_handler(number, ended.set)
+    console.print(
+        f"\nEverything stays until Ctrl-C. Look at it from another shell:\n  DISPLAY={display} XAUTHORITY={authority} triptych doctor"
+    )
+    await ended.wait()
 
 
 def _release_board() -> list[str]:
-    """The Textual program, under its probe."""
-    for module in ("textual", "termwright_probe"):
-        try:
-            __import__(module)
-        except ImportError as error:
-            raise Unavailable(f"the terminal program of the demo needs {error.name}", "pip install textual termwright") from None
-    return [sys.executable, "-m", "termwright_probe", "--", sys.executable, str(HERE / "release_board.py")]
+    """The Textual program, under our probe."""
+    if find_spec("textual") is None:
+        raise Unavailable("the terminal program of the demo needs Textual", "pip install textual")
+    return probe.textual([sys.executable, str(HERE / "release_board.py")])
 
 
 async def _write_a_line(session: desktop.Session, out: Path) -> desktop.Frame:
     """Click into the note field, type a line, Enter; the picture is taken once nothing moves any more."""
     before = await session.frame(still_ms=300)
-    await session.click(WIDTH // 2, 138)
+    await session.click(*NOTE_FIELD)
     await session.type(LINE)
     typed = await session.frame(after_seq=before.seq, still_ms=200)
     await session.press("Enter")
-    after = await session.frame(after_seq=typed.seq, still_ms=700, since=before.seq)
+    after = await session.frame(after_seq=typed.seq, still_ms=700, since=typed.seq)
     await asyncio.to_thread(after.save_png, out / "desktop.png")
     return after
 
 
 async def _visit_the_passphrase(session: desktop.Session) -> None:
     """Type into the password field: the activity panel must count it, and keep nothing of it."""
-    await session.click(WIDTH // 3, HEIGHT - 60)
+    await session.click(*SECRET_FIELD)
     await session.type(SECRET)
 
 
-def _desktop_panel(console: Console, picture: desktop.Frame, session: desktop.Session, path: Path) -> Panel:
-    width, height = session.size
-    caption = Text(f"{width}x{height}, frame {picture.seq}; clicked, and typed “{LINE}”\n", style="dim")
-    body = caption.append_text(_thumbnail(picture, min(console.width - 4, 72))) if console.color_system in ("truecolor", "256") else caption
-    return Panel(body, title="desktop", subtitle=str(path), border_style="blue")
+def _desktop_panel(console: Console, picture: desktop.Frame, path: Path) -> Panel:
+    told = Text.assemble(
+        ("clicked the note field, typed “", ""), (LINE, "bold"), (f"” and Enter; {len(picture.damage)} regions of the screen changed", "")
+    )
+    shown = [Align.center(_thumbnail(picture, 84)), told] if console.color_system == "truecolor" and console.width >= 90 else [told]
+    return Panel(Group(*shown), title="desktop", subtitle=f"{picture.width}x{picture.height}  {path}", border_style="blue")
 
 
 def _thumbnail(picture: desktop.Frame, columns: int) -> Text:
@@ -98,7 +120,7 @@ def _thumbnail(picture: desktop.Frame, columns: int) -> Text:
 
     image = Image.frombytes("RGB", (picture.width, picture.height), picture.array.tobytes(), "raw", "BGRX")
     rows = max(1, picture.height * columns // picture.width // 2)
-    pixels = image.resize((columns, rows * 2), Image.Resampling.BOX).tobytes()
+    pixels = image.resize((columns, rows * 2), Image.Resampling.HAMMING).tobytes()
     text = Text()
     for row in range(rows):
         for column in range(columns):
@@ -109,30 +131,41 @@ def _thumbnail(picture: desktop.Frame, columns: int) -> Text:
     return text
 
 
-def _activity_panel(recording: activity.Recording) -> Panel:
+def _activity_panel(recording: activity.Recording, before: int) -> Panel:
     table = Table(box=None, pad_edge=False, expand=True)
-    for heading in ("application", "window", "element", "adapter"):
+    for heading in ("time", "application", "window", "focused element"):
         table.add_column(heading, header_style="bold")
-    for row in recording.observations()[-8:]:
-        table.add_row(row.app_name or row.bundle_id, row.title or "", row.role or "", row.adapter)
+    for row in recording.observations(after_id=before):
+        at = datetime.fromtimestamp(row.observed_at_ms / 1000).strftime("%H:%M:%S")
+        table.add_row(at, row.app_name or row.bundle_id, row.title or "", row.role or "")
     refused = recording.health.refusals.by_reason
-    withheld = ", ".join(f"{count} x {reason}" for reason, count in sorted(refused.items())) or "nothing"
+    withheld = ", ".join(f"{count} × {reason}" for reason, count in sorted(refused.items())) or "nothing"
     return Panel(table, title="activity", subtitle=f"withheld and only counted: {withheld}", border_style="green")
 
 
-def _terminal_panel(board: terminal.Terminal) -> Panel:
+def _terminal_panel(board: terminal.Terminal, first: terminal.Snapshot) -> Panel:
     assert board.tree is not None
+    tree = Text(terminal.format_tree(board.tree), no_wrap=True, overflow="ellipsis")
+    tree.highlight_regex(r"(?m)^.*\[[^]]*\bfocused\b.*$", "bold yellow")
+    moved = Text.assemble(
+        "pressed Tab twice; the focus moved from ", (_focused(first), "bold"), " to ", (_focused(board.tree), "bold yellow")
+    )
     return Panel(
-        Text(terminal.format_tree(board.tree), no_wrap=True, overflow="ellipsis"),
+        Group(tree, moved),
         title="terminal",
-        subtitle=f"revision {board.revision}, tree and screen paired by its marker",
+        subtitle=f"revision {board.revision}, paired with its screen by a marker",
         border_style="magenta",
     )
 
 
-def _summary(out: Path, recording: activity.Recording, first: int, board: terminal.Terminal) -> Table:
+def _focused(tree: terminal.Snapshot) -> str:
+    return next((f"“{node.name}”" for node in tree.nodes if node.state and node.state.focused is True), "nothing")
+
+
+def _summary(out: Path, recording: activity.Recording, before: int, board: terminal.Terminal) -> Table:
+    rows = len(recording.observations(after_id=before))
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_row("picture", str(out / "desktop.png"))
-    table.add_row("record", f"{recording.data_dir / 'history.sqlite'} ({len(recording.observations())} observations)")
-    table.add_row("terminal", f"revisions {first} to {board.revision}")
+    table.add_row("record", f"{out / 'activity' / 'history.sqlite'}, {rows} new {'row' if rows == 1 else 'rows'}")
+    table.add_row("tree", f"{len(board.tree.nodes) if board.tree else 0} nodes, revision {board.revision}")
     return table

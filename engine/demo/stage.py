@@ -16,6 +16,7 @@ from pathlib import Path
 
 from ...adapters.display import PrivateDisplay
 from ...errors import Unavailable
+from ..child import triptych_command
 
 HERE = Path(__file__).parent
 DESKTOP_ID = "org.triptych.FieldNotes.desktop"
@@ -50,7 +51,6 @@ class Stage:
     display: str
     env: dict[str, str]
     adapter_table: Path
-    folder: Path  #: for temporary files of the programs that are shown; it is removed with the stage
 
 
 @asynccontextmanager
@@ -66,14 +66,17 @@ async def private_stage(width: int, height: int) -> AsyncIterator[Stage]:
         env = {**display.env, "XDG_DATA_DIRS": f"{folder / 'share'}:/usr/local/share:/usr/share", "GSETTINGS_BACKEND": "memory"}
         with _x_authority(env), _window_manager(display.name, env) as keeper, _program([gtk_python, str(HERE / "field_notes.py")], env):
             await _window_reported(keeper, "Field notes")
-            yield Stage(display.name, env, folder / "adapters.json", folder)
+            yield Stage(display.name, env, folder / "adapters.json")
 
 
 def _python_with_gtk() -> str:
     """A Python that has PyGObject and GTK 3."""
     check = "import gi; gi.require_version('Gtk', '3.0'); from gi.repository import Gtk"
     for python in (SYSTEM_PYTHON, sys.executable):
-        if shutil.which(python) and subprocess.run([python, "-c", check], capture_output=True, check=False).returncode == 0:
+        if (
+            shutil.which(python)
+            and subprocess.run([python, "-c", check], capture_output=True, start_new_session=True, check=False).returncode == 0
+        ):
             return python
     raise Unavailable("there is no Python with GTK 3 to run the program that is shown", "apt-get install python3-gi gir1.2-gtk-3.0")
 
@@ -113,8 +116,8 @@ def _program(argv: list[str], env: dict[str, str], stdout: int = subprocess.DEVN
 @contextmanager
 def _window_manager(display: str, env: dict[str, str]) -> Iterator[subprocess.Popen[bytes]]:
     """`triptych desktop keep` on the display, reporting its windows."""
-    command = [sys.executable, "-P", "-c", "from triptych.engine.cli import main; main()", "desktop", "keep"]
-    with _program([*command, "--display", display, "--dialogs", "natural"], env, stdout=subprocess.PIPE) as keeper:
+    command = triptych_command("desktop", "keep", "--display", display, "--dialogs", "natural")
+    with _program(command, env, stdout=subprocess.PIPE) as keeper:
         yield keeper
 
 

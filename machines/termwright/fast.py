@@ -1,18 +1,20 @@
-"""What the fast decoder leaves open in an adapter's message: the gate behind messages.py that answers only yes or "not sure".
+"""The fast yes to an adapter's message: the gate behind messages.py that answers only yes or "not sure".
 
-msgspec has checked types, keys, ranges and code point lengths. The rest of the schema's words is asked here, on the struct and in one pass:
-string bytes, negotiated ceilings, row-major runs, recipes, free-form values. "Not sure" sends the message to the explaining walker. A look
-at the whole body costs no more than a memory search. termwright/3, limits and snapshot validation, step 3.
+msgspec has checked types, keys, ranges and code point lengths. What is left is asked here of the struct: the schema's other words (string
+bytes, negotiated ceilings, row-major runs, recipes, free-form values), and of a tree the rules of validate.py too, in one loop over its
+nodes. "Not sure" sends the message to the explaining walker and to check_snapshot, which find the first fault in the protocol's order: no
+code is decided here. A look at the whole body costs no more than a memory search. termwright/3, limits and snapshot validation.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Any, Final
 
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, UnsetType, structs
 
+from ...errors import RemoteProtocolError
 from ...generated.termwright.models import (
     FrameBegin,
     HitRegion,
@@ -20,95 +22,170 @@ from ...generated.termwright.models import (
     InsertActionValueStep,
     KnownHitGrid,
     KnownPaintedRegion,
+    KnownRect,
     Log,
     LogRecord,
+    Node,
     ProviderAvailable,
     RevisionCommit,
+    SemanticDelta,
     SemanticFull,
     Snapshot,
     Span,
 )
+from ..wire.text import HUGE_NUMBER, TERMWRIGHT, nesting_exceeds, outside_strings
 from .marker import MAX_SAFE_INTEGER
 from .projection import FRAME_DEPTH, RESERVED_KEYS
+from .validate import check_cursor, check_nodes, check_snapshot
 
 # A string token of the JSON text. Possessive, so that no text makes it try twice.
 _STRING: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 # The first bytes of characters that count two UTF-16 units.
 _ASTRAL: Final = (b"\xf0", b"\xf1", b"\xf2", b"\xf3", b"\xf4")
+_RESERVED_BYTES: Final = tuple(key.encode() for key in RESERVED_KEYS)
 #: Depth of the value of `extended` in a semantic-full: message, snapshot, nodes, node.
 _EXTENDED_DEPTH: Final = 4
 
 
 def accepts(body: bytes, message: object, limits: Mapping[str, int]) -> bool:
-    """Whether the walker would surely accept the same body; False means not sure."""
+    """Whether the walker would surely accept the same body, and check_snapshot the tree in it; False means not sure."""
     kind = type(message)
     if kind is RevisionCommit or kind is FrameBegin:
         return True
     if kind is SemanticFull:
         snapshot: Snapshot = message.snapshot  # type: ignore[attr-defined]  # narrowed by the exact type
+        escaped = b"\\" in body
         return (
-            strings_fit(body, limits["maxStringBytes"])
+            strings_fit(body, limits["maxStringBytes"], escaped)
             and _snapshot_holds(snapshot, limits)
-            and (not _may_be_astral(body) or _names_fit(snapshot))
+            and (not _may_be_astral(body, escaped) or _names_fit(snapshot))
         )
     if kind is Log:
         record: LogRecord = message.record  # type: ignore[attr-defined]  # narrowed by the exact type
-        return strings_fit(body, limits["maxStringBytes"]) and (record.attrs is UNSET or RESERVED_KEYS.isdisjoint(record.attrs))
-    return False
+        return strings_fit(body, limits["maxStringBytes"], True) and (record.attrs is UNSET or RESERVED_KEYS.isdisjoint(record.attrs))
+    return kind is SemanticDelta and _any_json_holds(body)
 
 
-def strings_fit(body: bytes, limit: int) -> bool:
+def _any_json_holds(body: bytes) -> bool:
+    """Whether surely the text policy takes whatever JSON is in the body: for a delta, which stays text until it is applied."""
+    if b"\\" in body or any(key in body for key in _RESERVED_BYTES) or not (body.isascii() or _is_utf8(body)):
+        return False
+    skeleton = outside_strings(body)
+    return not nesting_exceeds(skeleton, TERMWRIGHT.depth) and HUGE_NUMBER.search(skeleton) is None
+
+
+def _is_utf8(body: bytes) -> bool:
+    try:
+        body.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def strings_fit(body: bytes, limit: int, escaped: bool) -> bool:
     """Whether surely no string of the JSON text has more than `limit` UTF-8 bytes; an escape is never shorter than what it stands for.
 
-    Without escaped quotes, a run of more than `limit` bytes between two quotes covers a whole aligned block of half that size, so one
-    search for a quote in each block decides: 20 µs for 726 kB.
+    Without escaped quotes (there are none unless `escaped`), a run of more than `limit` bytes between two quotes covers a whole aligned
+    block of half that size, so one search for a quote in each block decides.
     """
     size = len(body)
     if size <= limit + 2:
         return True
     half = limit // 2
-    if (b"\\" in body and b'\\"' in body) or not half:  # the first is a memchr, and usually says no
+    if (escaped and b'\\"' in body) or not half:
         return all(len(token) <= limit + 2 for token in _STRING.findall(body))
     find = body.find
     return all(find(b'"', start, start + half) >= 0 for start in range(0, size - half + 1, half))
 
 
-def _may_be_astral(body: bytes) -> bool:
-    return (not body.isascii() and any(byte in body for byte in _ASTRAL)) or (b"\\" in body and b"\\u" in body)
+def _may_be_astral(body: bytes, escaped: bool) -> bool:
+    return (escaped and b"\\u" in body) or (not body.isascii() and any(byte in body for byte in _ASTRAL))
 
 
 def _snapshot_holds(snapshot: Snapshot, limits: Mapping[str, int]) -> bool:
-    most_nodes, most_targets = limits["maxNodes"], limits["maxRelationTargets"]
-    if len(snapshot.nodes) > most_nodes or len(snapshot.root_ids) > most_nodes:
+    """The hot loop of a tree. A node that is as most are passes by comparisons alone; the others are asked one by one afterwards."""
+    nodes, roots, most_nodes = snapshot.nodes, snapshot.root_ids, limits["maxNodes"]
+    if len(nodes) > most_nodes:
         return False
-    if type(snapshot.hit_grid) is KnownHitGrid and not _regions_hold(snapshot.hit_grid.value.regions, most_nodes):
+    columns, rows = snapshot.columns, snapshot.rows
+    depths: dict[str | UnsetType, int] = {UNSET: 0}
+    others: list[Node] = []
+    deepest = limits["maxDepth"]
+    for node in nodes:
+        try:
+            depths[node.id] = depths[node.parent_id] + 1
+        except KeyError:  # the parent comes later, or never
+            depths[node.id] = deepest + 1
+        geometry, state = node.geometry, node.state
+        visible, intended = geometry.visible_rect, geometry.intended_rect
+        if type(visible) is KnownRect and type(intended) is KnownRect:
+            inner, outer = visible.value, intended.value
+            row, column = inner.row, inner.column
+            end_row, end_column = row + inner.height, column + inner.width
+            if (
+                # Not empty, in the viewport whether the space is that or not, and not larger than was intended.
+                0 <= row < end_row <= rows
+                and 0 <= column < end_column <= columns
+                and (
+                    inner == outer
+                    or (
+                        outer.row <= row
+                        and outer.column <= column
+                        and end_row <= outer.row + outer.height <= MAX_SAFE_INTEGER
+                        and end_column <= outer.column + outer.width <= MAX_SAFE_INTEGER
+                    )
+                )
+                and (state is UNSET or state.offscreen is not True)
+                and (node.role != "generic" or node.framework_type)
+                and node.labelled_by is node.described_by is node.text_ranges is node.painted_region is UNSET
+                and node.extended is node.px is node.input_recipes is UNSET
+            ):
+                continue
+        others.append(node)
+    most_targets = limits["maxRelationTargets"]
+    if others and not all(_node_holds(node, most_nodes, most_targets) for node in others):
         return False
-    for node in snapshot.nodes:
-        if node.input_recipes is not UNSET and not _recipes_hold(node.input_recipes, node.actions, most_targets):
-            return False
-        if node.extended is not UNSET and not _free_form_holds(node.extended, _EXTENDED_DEPTH, most_targets):
-            return False
-        if node.px is not UNSET and not RESERVED_KEYS.isdisjoint(node.px):
-            return False
-        if type(node.painted_region) is KnownPaintedRegion and not _spans_hold(node.painted_region.value.spans, most_nodes):
-            return False
-        if node.labelled_by is not UNSET and len(node.labelled_by) > most_targets:
-            return False
-        if node.described_by is not UNSET and len(node.described_by) > most_targets:
-            return False
-        if node.text_ranges is not UNSET and len(node.text_ranges) > most_targets:
-            return False
-    return not snapshot.provider_evidence or all(
-        _provider_holds(entry, limits) for entry in snapshot.provider_evidence if type(entry) is ProviderAvailable
+    grid, evidence = snapshot.hit_grid, snapshot.provider_evidence
+    if type(grid) is KnownHitGrid and not _regions_hold(grid.value.regions, most_nodes, columns, rows, depths):
+        return False
+    if evidence and not all(_provider_holds(entry, snapshot, depths, limits) for entry in evidence if type(entry) is ProviderAvailable):
+        return False
+    try:
+        if evidence or max(depths.values()) > deepest:
+            check_snapshot(snapshot, limits)
+            return True
+        if others:
+            check_nodes(structs.replace(snapshot, nodes=tuple(others)), depths, frozenset(roots), most_targets)
+        check_cursor(snapshot)
+    except RemoteProtocolError:
+        return False
+    # Each node has an id of its own, and those without a parent are the roots.
+    return (
+        len(depths) == len(nodes) + 1
+        and len(set(roots)) == len(roots) == [*depths.values()].count(1)
+        and all(depths.get(root) == 1 for root in roots)
     )
 
 
-def _provider_holds(entry: ProviderAvailable, limits: Mapping[str, int]) -> bool:
+def _node_holds(node: Node, most_nodes: int, most_targets: int) -> bool:
+    """The schema's words on the fields that few nodes have."""
+    return (
+        (node.input_recipes is UNSET or _recipes_hold(node.input_recipes, node.actions, most_targets))
+        and (node.extended is UNSET or _free_form_holds(node.extended, _EXTENDED_DEPTH, most_targets))
+        and (node.px is UNSET or RESERVED_KEYS.isdisjoint(node.px))
+        and (type(node.painted_region) is not KnownPaintedRegion or _spans_hold(node.painted_region.value.spans, most_nodes))
+        and (node.labelled_by is UNSET or len(node.labelled_by) <= most_targets)
+        and (node.described_by is UNSET or len(node.described_by) <= most_targets)
+        and (node.text_ranges is UNSET or len(node.text_ranges) <= most_targets)
+    )
+
+
+def _provider_holds(entry: ProviderAvailable, snapshot: Snapshot, known: Container[object], limits: Mapping[str, int]) -> bool:
     most = limits["maxNodes"]
     for regions in (entry.pointer_regions, entry.painted_regions or ()):
         if len(regions) > most or not all(_spans_hold(region.spans, most) for region in regions):
             return False
-    if entry.hit_grid is not UNSET and not _regions_hold(entry.hit_grid.regions, most):
+    if entry.hit_grid is not UNSET and not _regions_hold(entry.hit_grid.regions, most, snapshot.columns, snapshot.rows, known):
         return False
     recipes, scrolls = entry.action_recipes or (), entry.scroll_states or ()
     return (
@@ -121,14 +198,17 @@ def _provider_holds(entry: ProviderAvailable, limits: Mapping[str, int]) -> bool
     )
 
 
-def _regions_hold(regions: Sequence[HitRegion], most: int) -> bool:
-    row = end = -1
+def _regions_hold(regions: Sequence[HitRegion], most: int, columns: int, rows: int, known: Container[object]) -> bool:
+    """The runs of a hit grid: row-major, without overlap, in the viewport, and each of a known node."""
+    end = 0
     for region in regions:
         rect = region.rect
-        if rect.row < row or (rect.row == row and rect.column < end):
+        column = rect.column
+        start = rect.row * columns + column
+        if start < end or column >= columns or region.recipient_id not in known:
             return False
-        row, end = rect.row, rect.column + rect.width
-    return len(regions) <= most
+        end = start + rect.width
+    return end <= columns * rows and len(regions) <= most
 
 
 def _spans_hold(spans: Sequence[Span], most: int) -> bool:

@@ -9,17 +9,17 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from struct import Struct
 
 import msgspec
+from msgspec import UNSET
 
 from ...errors import LocalProtocolError, RemoteProtocolError
+from ...generated.termwright.vocabulary import FRAME_HEADER_BYTES
 from ..wire.text import TERMWRIGHT, TextFault, parse
 from .marker import MAX_SAFE_INTEGER
 
-HEADER_BYTES = 4
+HEADER_BYTES = FRAME_HEADER_BYTES
 
-_HEADER = Struct(">I")
 _LONG_INTEGER = re.compile(rb"[0-9]{16}")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -86,33 +86,31 @@ class FrameDecoder:
         """
         if self._failed:
             raise RemoteProtocolError("decoder-poisoned", f"an earlier violation ({self._failed}) ended this stream")
-        held = self._held
-        if held or self._length:
-            held += chunk
-            if len(held) < (self._length or HEADER_BYTES):
-                return
-            chunk = bytes(held)
-            held.clear()
+        held, length, ceiling = self._held, self._length, self._ceiling
         start, size = 0, len(chunk)
         try:
             while True:
-                if not self._length:
-                    if size - start < HEADER_BYTES:
-                        break
-                    (length,) = _HEADER.unpack_from(chunk, start)
-                    if not 0 < length <= self._ceiling:
-                        raise self._violation(length)
-                    self._length = length
-                    start += HEADER_BYTES
-                end = start + self._length
+                end = start + (length or HEADER_BYTES) - len(held)
                 if size < end:
                     break
-                body = chunk[start:end]
-                start, self._length = end, 0
-                yield body
+                piece = chunk[start:end]
+                start = end
+                if held:
+                    held += piece
+                    piece = bytes(held)
+                    held.clear()
+                if length:
+                    length = 0
+                    yield piece
+                else:
+                    length = int.from_bytes(piece, "big")
+                    if not 0 < length <= ceiling:
+                        raise self._violation(length)
         finally:
             if not self._failed:
-                held += chunk[start:]
+                self._length = length
+                if start < size:
+                    held += memoryview(chunk)[start:]
 
     def poison(self, code: str) -> None:
         """Refuse every later chunk, since what a body said broke the stream's rules with `code`."""
@@ -127,7 +125,10 @@ class FrameDecoder:
 
 
 def encode_body(message: object) -> bytes:
-    """The compact JSON of a message struct or plain value, as JavaScript writes it; raises `LocalProtocolError` (`frame-malformed`)."""
+    """The compact JSON of a message struct or plain value, as JavaScript writes it.
+
+    Raises `LocalProtocolError`: `dto-scalar` for what has no JSON form at all (UNSET, a function, a class), else `frame-malformed`.
+    """
     try:
         return msgspec.json.encode(message)
     except UnicodeEncodeError:
@@ -135,13 +136,14 @@ def encode_body(message: object) -> bytes:
         text = json.dumps(msgspec.to_builtins(message), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
         return _SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", text).encode()
     except (TypeError, ValueError, OverflowError, RecursionError, msgspec.MsgspecError) as cause:
-        raise LocalProtocolError("frame-malformed", f"the message is not serialisable: {cause}") from None
+        code = "dto-scalar" if message is UNSET or callable(message) else "frame-malformed"
+        raise LocalProtocolError(code, f"the message is not serialisable: {cause}") from None
 
 
 def encode_frame(message: object, max_frame_bytes: int) -> bytes:
-    """One whole frame; raises `LocalProtocolError` (`frame-malformed`, or `frame-oversized` when the body is over the ceiling)."""
+    """One whole frame; raises `LocalProtocolError` as `encode_body` does, or `frame-oversized` when the body is over the ceiling."""
     _check_ceiling(max_frame_bytes)
     body = encode_body(message)
     if len(body) > max_frame_bytes:
         raise LocalProtocolError("frame-oversized", f"the body has {len(body)} bytes; the ceiling is {max_frame_bytes}")
-    return _HEADER.pack(len(body)) + body
+    return len(body).to_bytes(HEADER_BYTES, "big") + body

@@ -14,6 +14,7 @@ from msgspec.json import encode
 
 from ...errors import RemoteProtocolError
 from ...generated.termwright.models import LogRecord
+from ...generated.termwright.vocabulary import LOG_BURST, LOG_RECORDS_PER_SECOND, LOG_WINDOW_MS
 from ..wire.read import Reader
 from ..wire.text import TERMWRIGHT
 from .limits import DEFAULT_LIMITS
@@ -22,10 +23,9 @@ from .projection import project
 RECORDS: Final[Reader[LogRecord]] = Reader("termwright", "LogRecord", TERMWRIGHT)
 
 #: What a session grants in its hello-ack: records a second, and how many more at once.
-RATE = 200
-BURST = 500
+RATE, BURST = LOG_RECORDS_PER_SECOND, LOG_BURST
 #: Seconds over which dropped records are counted before they are reported.
-WINDOW = 0.25
+WINDOW = LOG_WINDOW_MS / 1000
 
 
 def validate_log_record(value: object, limits: Mapping[str, int] = DEFAULT_LIMITS) -> LogRecord:
@@ -58,7 +58,11 @@ class LogNotice:
 
 
 class LogChannel:
-    """Checks records in the order of arrival. `now` is monotonic seconds; `anchor_ms` is the wall clock at the handshake."""
+    """Checks records in the order of arrival. `now` is monotonic seconds; `anchor_ms` is the wall clock at the handshake.
+
+    What the session granted is what it takes: RATE a second (50 in a window of 250 ms) and the burst on top, as a source that keeps its
+    budget counts them. What is beyond that is counted, and reported once a window.
+    """
 
     def __init__(self, now: float, anchor_ms: int) -> None:
         self._started = self._refilled = now

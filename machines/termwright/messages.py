@@ -14,6 +14,7 @@ import msgspec
 
 from ...errors import RemoteProtocolError
 from ...generated.termwright.models import AdapterMessage, DriverMessage, HelloAck, Limits, Log, SemanticFull
+from ...generated.termwright.validators import adapter_message_decoder
 from ..wire.read import Reader
 from ..wire.text import TERMWRIGHT, TextFault, parse
 from .fast import accepts
@@ -33,6 +34,13 @@ _EMBEDDED: Final = {
 
 def read_adapter_message(body: bytes, limits: Mapping[str, int] = DEFAULT_LIMITS) -> AdapterMessage:
     """One message from an adapter: strict, and a snapshot in it is wholly validated. Raises `RemoteProtocolError`."""
+    try:
+        message = adapter_message_decoder().decode(body)
+        if accepts(body, message, limits):
+            _check_size(message, limits, len(body))
+            return message
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        pass  # the walker finds out what is wrong
     try:
         message = ADAPTER_MESSAGES.read(body, limits)
     except RemoteProtocolError:

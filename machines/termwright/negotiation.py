@@ -28,12 +28,13 @@ from dataclasses import dataclass, replace
 from statemachine import State
 from statemachine.transition_list import TransitionList
 
+from ...generated.termwright import vocabulary
 from ..lifecycle import Deadline, Effect, Lifecycle, Plan, plan, stay
 
-WINDOW = 2.0  # seconds from the spawn
-HELLO_TIMEOUT = 10.0  # seconds from the moment a socket was accepted
-DRAIN = 1.0  # seconds for a refused peer to read why, before its socket is destroyed
-MAX_WAITING = 4
+WINDOW = vocabulary.NEGOTIATION_MS / 1000  # seconds from the spawn
+HELLO_TIMEOUT = vocabulary.HELLO_DEADLINE_MS / 1000  # seconds from the moment a socket was accepted
+DRAIN = vocabulary.REFUSAL_DRAIN_MS / 1000  # seconds for a refused peer to read why, before its socket is destroyed
+MAX_WAITING = vocabulary.MAX_SOCKETS
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,7 +261,8 @@ def _turned_away(socket: int, code: str, message: str) -> tuple[Effect, ...]:
 
 
 def _refused(memory: Memory, socket: int, code: str, message: str) -> Plan[Memory]:
-    return _gone(replace(memory, refusal=f"{code}: {message}"), socket, *_turned_away(socket, code, message))
+    refusal = f"{code}: {message}"
+    return _gone(replace(memory, refusal=refusal), socket, *_turned_away(socket, code, message), Diagnostic("adapter-refused", refusal))
 
 
 def _gone(memory: Memory, socket: int, *effects: Effect) -> Plan[Memory]:

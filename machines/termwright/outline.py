@@ -10,11 +10,11 @@ from msgspec import UNSET
 from ...generated.termwright.models import Node, Rect, Snapshot, ValueKnown
 
 
-def format_tree(snapshot: Snapshot) -> str:
+def format_tree(snapshot: Snapshot, *, refs: bool = False) -> str:
     """The tree, indented by depth in snapshot order: `button "Approve" #approve [focused] at 4,2 16x3`.
 
     After the role and the name come the test id, the states that are set, the value where it is known and public, and the visible (else the
-    intended) rectangle as column,row widthxheight.
+    intended) rectangle as column,row widthxheight; with `refs` also its reference, as `[w15@42]`.
     """
     children: dict[object, list[Node]] = {}
     for node in snapshot.nodes:
@@ -24,7 +24,8 @@ def format_tree(snapshot: Snapshot) -> str:
     waiting = [(0, by_id[root]) for root in reversed(snapshot.root_ids)]
     while waiting:
         depth, node = waiting.pop()
-        lines.append("  " * depth + " ".join(_words(node)))
+        ref = f" [{node.id}@{snapshot.revision}]" if refs else ""
+        lines.append("  " * depth + " ".join(_words(node)) + ref)
         waiting += [(depth + 1, child) for child in reversed(children.get(node.id, ()))]
     return "\n".join(lines)
 

@@ -10,9 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from ...generated.termwright.vocabulary import PAIRING_WATCHDOG_MS
+
 #: Seconds of silence from the terminal before an unmatched half starts to count, and then until it is reported.
-QUIET = 1.0
-OVERDUE = 1.0
+QUIET = OVERDUE = PAIRING_WATCHDOG_MS / 1000
 
 Tree = TypeVar("Tree")
 Screen = TypeVar("Screen")

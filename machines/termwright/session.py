@@ -7,7 +7,7 @@ is decided by messages.py, validate.py and gates.py; what an observer may see by
 from __future__ import annotations
 
 import hmac
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -24,21 +24,23 @@ from ...generated.termwright.models import (
     Log,
     LogBudget,
     MarkerSettings,
+    Node,
     RevisionCommit,
     SemanticDelta,
     SemanticFull,
-    SemanticResyncRequest,
     Snapshot,
 )
 from ..lifecycle import Deadline, Effect
 from .framing import FrameDecoder, encode_frame
-from .gates import gate_fault, guarantee_fault
+from .gates import gate_fault, guarantee_fault, node_shortfall, tree_shortfall
 from .limits import DEFAULT_LIMITS, clamp
 from .logs import BURST, RATE, LogChannel, Logged, LogNotice
 from .marker import verify_marker
 from .messages import read_adapter_message, wire_code
 from .negotiation import WINDOW, CloseEndpoint, CloseSocket, Diagnostic, Negotiation, SendAck, SendError
 from .pairing import Notice, Pair, Pairing
+from .providers import compose
+from .semantic_state import BaseMismatch, SemanticState, resync_request
 
 Screen = TypeVar("Screen")
 
@@ -47,12 +49,24 @@ MAX_MESSAGE_UNITS = 1024
 UNTOLD = {"capability-provider-violation": "malformed"}
 
 
+#: Failures that are the adapter's fault.
+BROKEN = ("protocol-violation", "adapter-guarantee-violation", "capability-provider-violation")
+
+
 @dataclass(frozen=True, slots=True)
 class Send:
     """Write these bytes to a socket."""
 
     socket: int
     data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class _Accepted:
+    """A tree that was accepted, and why some node of it may not be committed as it is."""
+
+    snapshot: Snapshot
+    shortfall: str | None
 
 
 Output = Send | CloseSocket | CloseEndpoint | Diagnostic | Pair[Snapshot, Screen] | Logged
@@ -76,7 +90,9 @@ class DriverSession(Generic[Screen]):
         self._negotiation = Negotiation()
         self._deadlines: dict[str, float] = {}
         self._decoders: dict[int, FrameDecoder] = {}
-        self._pairing: Pairing[Snapshot, Screen] | None = None
+        self._pairing: Pairing[_Accepted, Screen] | None = None
+        self._state: SemanticState | None = None  # the tree with its indexes, once deltas come
+        self._short: dict[str, str] = {}  # the nodes of the tree that may not be committed as they are
         self._logs: LogChannel | None = None
 
     @property
@@ -88,6 +104,16 @@ class DriverSession(Generic[Screen]):
     def waiting(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """The revisions of the trees, and of the markers, that wait for their other half."""
         return self._pairing.waiting() if self._pairing is not None else ((), ())
+
+    @property
+    def may_publish(self) -> bool:
+        """Whether a further revision can come. After an adapter has gone, a tree that it sent before may still get its marker."""
+        return self.failure is None or (self.failure.code == "adapter-disconnected" and any(self.waiting))
+
+    @property
+    def broken(self) -> bool:
+        """Whether the session failed because the adapter broke the protocol, or its own word."""
+        return self.failure is not None and self.failure.code in BROKEN
 
     def spawned(self, now: float, window: float = WINDOW) -> list[Output[Screen]]:
         """The program was started: it has `window` seconds to connect."""
@@ -112,7 +138,7 @@ class DriverSession(Generic[Screen]):
             return answers
         try:
             for body in decoder.bodies(data):
-                answers += self._message(socket, read_adapter_message(body, self.limits), now)
+                answers += self._message(socket, read_adapter_message(body, self.limits), len(body), now)
                 if socket not in self._decoders:
                     break
         except RemoteProtocolError as fault:
@@ -154,7 +180,7 @@ class DriverSession(Generic[Screen]):
         """End the session: every socket and the endpoint."""
         return self._step("close", now) if self.state != "closed" else []
 
-    def _message(self, socket: int, message: AdapterMessage, now: float) -> list[Output[Screen]]:
+    def _message(self, socket: int, message: AdapterMessage, size: int, now: float) -> list[Output[Screen]]:
         attached = socket == self._negotiation.memory.adapter
         if isinstance(message, Hello):
             return self._said_hello(socket, message, now)
@@ -163,7 +189,7 @@ class DriverSession(Generic[Screen]):
         if not attached or self._pairing is None:
             raise RemoteProtocolError("malformed", "the first message must be hello")
         if isinstance(message, SemanticFull):
-            return self._received_tree(message.snapshot, self._pairing, now)
+            return self._received_tree(message.snapshot, now)
         if isinstance(message, RevisionCommit):
             self._pairing.commit(message.revision, now)
             return []
@@ -176,7 +202,7 @@ class DriverSession(Generic[Screen]):
             if self._logs is None:
                 raise RemoteProtocolError("malformed", "a log record without the capability logs")
             return [*map(_told, self._logs.accept(message.record, now))]
-        return self._received_delta(socket, message)
+        return self._received_delta(socket, message, size, now)
 
     def _said_hello(self, socket: int, hello: Hello, now: float) -> list[Output[Screen]]:
         matches = hmac.compare_digest(hello.token.encode("utf-8", "surrogatepass"), self._token.encode())
@@ -188,46 +214,88 @@ class DriverSession(Generic[Screen]):
                 self._logs = LogChannel(now, self._started_ms + int((now - self._started) * 1000))
         return self._step("hello_received", now, socket=socket, token_matches=matches, capabilities=capabilities)
 
-    def _received_tree(self, snapshot: Snapshot, pairing: Pairing[Snapshot, Screen], now: float) -> list[Output[Screen]]:
+    def _received_tree(self, snapshot: Snapshot, now: float) -> list[Output[Screen]]:
         if snapshot.session_id != self.session_id:
             raise RemoteProtocolError("malformed", "the snapshot belongs to another session", "snapshot.sessionId")
-        fault = gate_fault(snapshot, self._negotiation.memory.capabilities)
-        if fault is not None:
-            raise RemoteProtocolError("malformed", fault, "snapshot")
-        self.tree = snapshot
-        return self._published(pairing.tree(snapshot.revision, snapshot, now), now)
+        self._gate(snapshot, snapshot.nodes, "snapshot")
+        self._state, self._short = None, {}
+        return self._accepted(snapshot, snapshot.nodes, now)
 
-    def _received_delta(self, socket: int, message: SemanticDelta) -> list[Output[Screen]]:
-        """Ask for a whole tree: the protocol lets a receiver do so for any base, and the producer's next publication is then full."""
+    def _received_delta(self, socket: int, message: SemanticDelta, size: int, now: float) -> list[Output[Screen]]:
+        """Apply a delta to the last accepted tree. Without its base, ask for a whole tree: the producer's next publication is then full."""
         if "incremental-tree" not in self._negotiation.memory.capabilities:
             raise RemoteProtocolError("malformed", "a semantic-delta without the capability incremental-tree")
-        request = SemanticResyncRequest(
-            session_id=self.session_id,
-            expected_base_revision=None if self.tree is None else self.tree.revision,
-            reason="missing-base" if self.tree is None else "base-mismatch",
-        )
-        return [self._send(socket, request)]
+        if self.tree is None:
+            return [self._send(socket, resync_request(self.session_id, None))]
+        if self._state is None:
+            self._state = SemanticState.of(self.tree, self.limits)
+        try:
+            applied = self._state.apply(message.delta, size=size, limits=self.limits)
+        except BaseMismatch:
+            return [self._send(socket, resync_request(self.session_id, self.tree))]
+        except RemoteProtocolError as fault:
+            path = f"delta.{fault.path}" if fault.path else "delta"
+            raise RemoteProtocolError("malformed", f"semantic delta {fault.code}: {fault.detail}", path) from None
+        state = applied.state
+        nodes = [node for name in applied.changed if (node := state.node(name)) is not None]
+        self._gate(state.snapshot, nodes, "delta")
+        self._state = state
+        for name in applied.changed:
+            self._short.pop(name, None)
+        return self._accepted(state.snapshot, nodes, now)
 
-    def _published(self, answers: Iterable[Pair[Snapshot, Screen] | Notice], now: float) -> list[Output[Screen]]:
+    def _gate(self, snapshot: Snapshot, nodes: Sequence[Node], path: str) -> None:
+        fault = gate_fault(snapshot, self._negotiation.memory.capabilities, nodes)
+        if fault is not None:
+            raise RemoteProtocolError("malformed", fault, path)
+
+    def _accepted(self, snapshot: Snapshot, nodes: Iterable[Node], now: float) -> list[Output[Screen]]:
+        """The tree is the base of what follows; `nodes` are those that its predecessor did not have as they are now."""
+        assert self._pairing is not None
+        self.tree = snapshot
+        announced = self._negotiation.memory.capabilities
+        self._short |= {node.id: short for node in nodes if (short := node_shortfall(node, announced)) is not None}
+        accepted = _Accepted(snapshot, next(iter(self._short.values()), None))
+        return self._published(self._pairing.tree(snapshot.revision, accepted, now), now)
+
+    def _published(self, answers: Iterable[Pair[_Accepted, Screen] | Notice], now: float) -> list[Output[Screen]]:
+        """What an observer may see of what the pairing let through: composed with its providers, and as settled as was guaranteed."""
         out: list[Output[Screen]] = []
         for answer in answers:
             if isinstance(answer, Notice):
                 out.append(_told(answer))
                 continue
-            fault = guarantee_fault(answer.tree, self._negotiation.memory.capabilities)
-            if fault is None:
-                out.append(answer)
-                continue
-            out.append(Diagnostic("adapter-guarantee-violation", f"revision {answer.revision}: {fault}"))
-            if (adapter := self._negotiation.memory.adapter) is not None:
-                out += self._step("violated", now, socket=adapter, code="adapter-guarantee-violation", detail=fault)
+            try:
+                out.append(Pair(answer.revision, self._composed(answer.tree), answer.screen))
+            except RemoteProtocolError as fault:
+                out += self._broken(fault.code, f"revision {answer.revision}: {fault.detail}", now)
         return out
+
+    def _composed(self, accepted: _Accepted) -> Snapshot:
+        assert self.hello is not None
+        composed, announced = compose(accepted.snapshot, self.hello.providers), self._negotiation.memory.capabilities
+        if composed is accepted.snapshot:
+            shortfall = accepted.shortfall or tree_shortfall(composed, announced)
+        else:  # a provider may have settled what the framework left open
+            shortfall = guarantee_fault(composed, announced)
+        if shortfall is not None:
+            raise RemoteProtocolError("adapter-guarantee-violation", shortfall)
+        return composed
+
+    def _broken(self, code: str, detail: str, now: float) -> list[Output[Screen]]:
+        """A revision that may not be published ends the session under its own code."""
+        told = Diagnostic(code, detail)
+        adapter = self._negotiation.memory.adapter
+        closing = [] if adapter is None else self._step("violated", now, socket=adapter, code=code, detail=detail)
+        self.failure = told
+        return [told, *closing]
 
     def _step(self, event: str, now: float, **data: object) -> list[Output[Screen]]:
         before = self.state
         answers = [answer for effect in self._negotiation.step(event, now, **data) for answer in self._carried(effect)]
         if self.state in ("detached", "refused") and self.state != before:
-            self.failure = next((answer for answer in answers if isinstance(answer, Diagnostic)), None)
+            told = (answer for answer in answers if isinstance(answer, Diagnostic) and answer.code != "adapter-refused")
+            self.failure = next(told, None)  # a refused hello is one more reason for having nobody, and told there
         return answers
 
     def _carried(self, effect: Effect) -> list[Output[Screen]]:

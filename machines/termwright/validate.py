@@ -1,13 +1,13 @@
 """The rules of a snapshot that no schema can say, in the protocol's own order: the first that is broken gives the code.
 
 `check_snapshot` looks at a snapshot whose shape is already accepted (by the decoder or by the explaining walker); messages.py calls it for
-every tree, so each rule exists once: one pass over the nodes, one over the parents. `validate_snapshot` takes a plain value through the
-whole order. termwright/3, snapshot validation.
+every tree, so each rule exists once: one pass over the nodes, one over the parents. semantic_state.py asks the same rules of the part that
+a delta touched. `validate_snapshot` takes a plain value through the whole order. termwright/3, snapshot validation.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Final, NoReturn
 
 from msgspec import UNSET, UnsetType
@@ -37,6 +37,7 @@ from .projection import project
 SNAPSHOTS: Final[Reader[Snapshot]] = Reader("termwright", "Snapshot", TERMWRIGHT)
 
 Parents = Mapping[str, str | UnsetType]
+Ids = Container[object]
 
 
 def _fail(code: str, detail: str, path: str = "") -> NoReturn:
@@ -70,14 +71,12 @@ def check_snapshot(snapshot: Snapshot, limits: Mapping[str, int]) -> None:
         _fail("duplicate-id", f"node id {_first_repeated(node.id for node in nodes)!r} appears twice", "nodes")
     roots = _check_roots(snapshot, parents)
     if type(snapshot.hit_grid) is KnownHitGrid:
-        _check_hit_regions(snapshot, snapshot.hit_grid.value.regions, parents, "hitGrid.value.regions")
+        check_hit_regions(snapshot, snapshot.hit_grid.value.regions, parents, "hitGrid.value.regions")
     if snapshot.provider_evidence is not UNSET:
-        _check_providers(snapshot, parents)
-    _check_nodes(snapshot, parents, roots, limits["maxRelationTargets"])
-    _check_ancestry(parents, roots, limits["maxDepth"])
-    cursor = snapshot.cursor
-    if cursor is not UNSET and (cursor.row >= snapshot.rows or cursor.column >= snapshot.columns):
-        _fail("bad-rect", "the cursor is outside the viewport", "cursor")
+        check_providers(snapshot, {node.id: node for node in nodes})
+    check_nodes(snapshot, parents, roots, limits["maxRelationTargets"])
+    check_ancestry(parents, roots, limits["maxDepth"])
+    check_cursor(snapshot)
 
 
 def _first_repeated(names: Iterable[str]) -> str | None:
@@ -102,10 +101,11 @@ def _check_roots(snapshot: Snapshot, parents: Parents) -> frozenset[str]:
     return frozenset(seen)
 
 
-def _check_hit_regions(snapshot: Snapshot, regions: Iterable[HitRegion], parents: Parents, path: str) -> None:
+def check_hit_regions(snapshot: Snapshot, regions: Iterable[HitRegion], known: Ids, path: str) -> None:
+    """Every run of a hit grid has a known recipient and meets the viewport."""
     columns, rows = snapshot.columns, snapshot.rows
     for index, region in enumerate(regions):
-        if region.recipient_id not in parents:
+        if region.recipient_id not in known:
             _fail("missing-parent", f"recipient {region.recipient_id!r} is no node of this snapshot", f"{path}.{index}.recipientId")
         if region.rect.row >= rows or region.rect.column >= columns:
             _fail("bad-rect", "the region lies outside the viewport", f"{path}.{index}.rect")
@@ -122,17 +122,15 @@ def _check_painted(snapshot: Snapshot, region: PaintedRegion | ProviderRegion, p
             _fail("bad-rect", "the span leaves the bounds of its region", f"{path}.spans.{index}")
 
 
-def _check_providers(snapshot: Snapshot, parents: Parents) -> None:
-    if snapshot.provider_evidence is UNSET:
-        return
-    actions = {node.id: node.actions for node in snapshot.nodes}
+def check_providers(snapshot: Snapshot, nodes: Mapping[str, Node]) -> None:
+    """The evidence of every provider is of this session and revision, and speaks of `nodes`."""
     seen: set[str] = set()
 
     def recipient(name: str, path: str) -> None:
-        if name not in parents:
+        if name not in nodes:
             _fail("missing-parent", f"recipient {name!r} is no node of this snapshot", path)
 
-    for index, entry in enumerate(snapshot.provider_evidence):
+    for index, entry in enumerate(snapshot.provider_evidence or ()):
         path = f"providerEvidence.{index}"
         if entry.provider_id in seen:
             _fail("provider", f"provider {entry.provider_id!r} appears twice", path)
@@ -152,18 +150,21 @@ def _check_providers(snapshot: Snapshot, parents: Parents) -> None:
                 recipient(region.recipient_id, f"{path}.{name}.{number}.recipientId")
                 _check_painted(snapshot, region, f"{path}.{name}.{number}")
         if entry.hit_grid is not UNSET:
-            _check_hit_regions(snapshot, entry.hit_grid.regions, parents, f"{path}.hitGrid.regions")
+            check_hit_regions(snapshot, entry.hit_grid.regions, nodes, f"{path}.hitGrid.regions")
         for number, given in enumerate(entry.action_recipes or ()):
             recipient(given.recipient_id, f"{path}.actionRecipes.{number}.recipientId")
             for recipe in given.recipes:
-                if recipe.action not in (actions[given.recipient_id] or ()):
+                if recipe.action not in (nodes[given.recipient_id].actions or ()):
                     _fail("provider", f"node {given.recipient_id!r} has no action {recipe.action!r}", f"{path}.actionRecipes.{number}")
         for number, scroll in enumerate(entry.scroll_states or ()):
             recipient(scroll.recipient_id, f"{path}.scrollStates.{number}.recipientId")
 
 
-def _check_nodes(snapshot: Snapshot, parents: Parents, roots: frozenset[str], most_targets: int) -> None:
-    """Every node in order: its parent, its own shape, its geometry, its relations. The hot loop of a tree."""
+def check_nodes(snapshot: Snapshot, known: Ids, roots: frozenset[str], most_targets: int) -> None:
+    """Every node in order: its parent, its own shape, its geometry, its relations. The hot loop of a tree.
+
+    `known` are the ids of the whole tree, of which `snapshot.nodes` may be a part.
+    """
     columns, rows = snapshot.columns, snapshot.rows
     space = snapshot.coordinate_space
     viewport = type(space) is KnownCoordinateSpace and space.value == "viewport-cells"
@@ -172,7 +173,7 @@ def _check_nodes(snapshot: Snapshot, parents: Parents, roots: frozenset[str], mo
         if parent is UNSET:
             if node.id not in roots:
                 _refuse(index, node, "schema", "a node without a parent must be in rootIds")
-        elif parent not in parents:
+        elif parent not in known:
             _refuse(index, node, "missing-parent", f"parent {parent!r} is no node of this snapshot")
         elif parent == node.id:
             _refuse(index, node, "cycle", "a node cannot be its own parent")
@@ -211,9 +212,9 @@ def _check_nodes(snapshot: Snapshot, parents: Parents, roots: frozenset[str], mo
         if node.text_ranges is not UNSET:
             _check_text_ranges(index, node)
         if node.labelled_by is not UNSET:
-            _check_targets(index, node, node.labelled_by, parents, most_targets)
+            _check_targets(index, node, node.labelled_by, known, most_targets)
         if node.described_by is not UNSET:
-            _check_targets(index, node, node.described_by, parents, most_targets)
+            _check_targets(index, node, node.described_by, known, most_targets)
 
 
 def _check_text_ranges(index: int, node: Node) -> None:
@@ -224,16 +225,26 @@ def _check_text_ranges(index: int, node: Node) -> None:
             _refuse(index, node, "bad-rect", "the rectangle of a text range leaves the safe range")
 
 
-def _check_targets(index: int, node: Node, targets: Sequence[str], parents: Parents, most: int) -> None:
+def _check_targets(index: int, node: Node, targets: Sequence[str], known: Ids, most: int) -> None:
     if len(targets) > most:
         _refuse(index, node, "count", f"{len(targets)} relation targets; the ceiling is {most}")
     for target in targets:
-        if target not in parents:
+        if target not in known:
             _refuse(index, node, "missing-parent", f"relation target {target!r} is no node of this snapshot")
 
 
-def _check_ancestry(parents: Parents, roots: frozenset[str], deepest: int) -> None:
-    """No node is its own ancestor, and no tree is deeper than allowed (a root is at depth 1). Each node is climbed over once."""
+def check_cursor(snapshot: Snapshot) -> None:
+    """The cursor, where there is one, stands inside the viewport."""
+    cursor = snapshot.cursor
+    if cursor is not UNSET and (cursor.row >= snapshot.rows or cursor.column >= snapshot.columns):
+        _fail("bad-rect", "the cursor is outside the viewport", "cursor")
+
+
+def check_ancestry(parents: Parents, roots: frozenset[str], deepest: int) -> int:
+    """No node is its own ancestor, and no tree is deeper than allowed (a root is at depth 1). Each node is climbed over once.
+
+    The answer is the depth of the deepest node, 0 without any.
+    """
     depths: dict[str | UnsetType, int] = dict.fromkeys(roots, 1)
     for name, parent in parents.items():
         if parent is UNSET:
@@ -254,6 +265,7 @@ def _check_ancestry(parents: Parents, roots: frozenset[str], deepest: int) -> No
     found = max(depths.values(), default=0)
     if found > deepest:
         _fail("depth", f"the tree is {found} deep; the ceiling is {deepest}", "nodes")
+    return found
 
 
 def _safe(rect: Rect) -> bool:

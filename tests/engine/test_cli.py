@@ -48,3 +48,46 @@ def test_wrong_usage_exits_2_and_keeps_stdout_clean(argv: list[str]) -> None:
     assert answer.returncode == 2
     assert answer.stdout == ""
     assert "Usage:" in answer.stderr
+
+
+@pytest.mark.parametrize("argv", [["doctor"], ["schema", "desklink"], ["machines", "ice"], ["version"]])
+def test_an_answer_that_nobody_can_take_is_one_line_and_exit_1(argv: list[str]) -> None:
+    with Path("/dev/full").open("w") as full:
+        answer = subprocess.run([SCRIPT, *argv], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+    assert answer.returncode == 1
+    assert answer.stderr == "triptych: [Errno 28] No space left on device\n"
+
+
+def test_a_reader_that_has_gone_is_no_fault_worth_a_word() -> None:
+    shown = subprocess.run(f"{SCRIPT} schema desklink | head -n 1", shell=True, capture_output=True, text=True, timeout=60, check=False)
+    assert (shown.stdout, shown.stderr) == ("{\n", "")
+
+
+@pytest.mark.parametrize("place", ["/proc/nowhere", "/dev/null"])
+def test_a_place_that_cannot_be_written_is_one_line(place: str) -> None:
+    answer = run("demo", "--out", place)
+    assert answer.returncode == 1 or answer.returncode == 2
+    assert "Traceback" not in answer.stderr
+    assert place in answer.stderr
+
+
+def test_an_interrupt_while_modules_are_imported_is_one_line() -> None:
+    code = (
+        "import builtins, sys\nreal = builtins.__import__\n"
+        "def interrupted(name, *rest, **more):\n    if name == 'click':\n        raise KeyboardInterrupt\n"
+        "    return real(name, *rest, **more)\n"
+        "builtins.__import__ = interrupted\nfrom triptych.engine.__main__ import main\nmain()\n"
+    )
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert (answer.returncode, answer.stderr) == (1, "triptych: interrupted\n")
+
+
+def test_no_control_character_of_another_program_reaches_the_terminal() -> None:
+    code = (
+        "from triptych.engine import cli\nfrom triptych.errors import Unavailable\n"
+        "def fail(**_):\n    raise Unavailable('the screen was:\\n\\x1b]52;c;aGk=\\x07 and \\x9b31m')\n"
+        "cli.triptych.main = fail\ncli.main()\n"
+    )
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert answer.returncode == 1
+    assert answer.stderr == "triptych: the screen was:\n�]52;c;aGk=� and �31m\n"

@@ -7,7 +7,9 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import time
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -21,13 +23,20 @@ pytestmark = [pytest.mark.slow, pytest.mark.display]
 SCRIPT = Path(sys.executable).with_name("triptych")
 
 
-def start(out: Path, temporary: Path) -> subprocess.Popen[str]:
+def start(out: Path, temporary: Path, *options: str) -> subprocess.Popen[str]:
     """The demo, with every temporary file below `temporary`, which also marks its processes."""
     temporary.mkdir()
-    env = {**os.environ, "TMPDIR": str(temporary), "COLUMNS": "120"}
+    env = {**os.environ, "TMPDIR": str(temporary), "COLUMNS": "120", "PYTHONUNBUFFERED": "1"}
     return subprocess.Popen(
-        [SCRIPT, "demo", "--out", out], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+        [SCRIPT, "demo", "--out", out, *options], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     )
+
+
+@pytest.fixture
+def short() -> Iterator[Path]:
+    """A folder whose path leaves room for the names of sockets."""
+    with tempfile.TemporaryDirectory(prefix="demo-") as folder:
+        yield Path(folder)
 
 
 def marked(temporary: Path, command_part: bytes = b"") -> list[int]:
@@ -52,21 +61,29 @@ def nothing_is_left(temporary: Path) -> None:
     assert sorted(temporary.rglob("*")) == []
 
 
-def test_it_shows_three_real_panels(tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    demo = start(out, tmp_path / "tmp")
+def test_it_shows_three_real_panels(short: Path) -> None:
+    out = short / "out"
+    demo = start(out, short / "tmp")
     stdout, stderr = demo.communicate(timeout=120)
     assert demo.returncode == 0, stderr
     assert "Traceback" not in stderr
 
-    for part in ("desktop", 'button "Approve" #approve', "[focused]", "Field notes", "1 x secure-field", "history.sqlite"):
+    for part in (
+        "desktop",
+        'button "Approve" #approve',
+        "[focused]",
+        "Field notes",
+        "1 × secure-field",
+        "the focus moved from",
+        "history.sqlite",
+    ):
         assert part in stdout
 
     with Image.open(out / "desktop.png") as picture:
         assert picture.size == (show.WIDTH, show.HEIGHT)
-        third_line, fourth_line = (picture.convert("L").crop((45, y, 600, y + 25)) for y in (263, 302))
-    assert min(third_line.tobytes()) < 80, "the typed line is on the picture"
-    assert min(fourth_line.tobytes()) > 200, "and nothing below it"
+        typed, below = (picture.convert("L").crop((110, y, 600, y + 26)) for y in (398, 451))
+    assert max(typed.tobytes()) > 200, "the typed line is on the picture"
+    assert max(below.tobytes()) < 80, "and nothing below it"
 
     folder = out / "activity"
     with closing(sqlite3.connect(folder / "history.sqlite")) as database:
@@ -76,21 +93,49 @@ def test_it_shows_three_real_panels(tmp_path: Path) -> None:
     stored = b"".join(file.read_bytes() for file in folder.iterdir())
     for private in (show.SECRET, show.LINE, "password text", "Passphrase"):
         assert private.encode() not in stored
-    nothing_is_left(tmp_path / "tmp")
+    nothing_is_left(short / "tmp")
 
 
-@pytest.mark.parametrize("moment", ["Xvfb", "dbus-daemon", "field_notes.py", "collect", "release_board.py"])
-def test_ctrl_c_at_any_moment_leaves_nothing(tmp_path: Path, moment: str) -> None:
-    temporary = tmp_path / "tmp"
-    demo = start(tmp_path / "out", temporary)
+MOMENTS = ("Xvfb", "dbus-daemon", "field_notes.py", "collect", "release_board.py")
+
+
+@pytest.mark.parametrize(
+    ("moment", "signals"),
+    [
+        *((moment, [signal.SIGINT]) for moment in MOMENTS),
+        ("release_board.py", [signal.SIGTERM]),
+        ("release_board.py", [signal.SIGHUP]),
+        ("collect", [signal.SIGQUIT]),
+        ("release_board.py", [signal.SIGINT, signal.SIGINT]),
+        ("collect", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP]),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "+".join(signal.Signals(number).name for number in value),
+)
+def test_ended_at_any_moment_by_any_signal_it_leaves_nothing(short: Path, moment: str, signals: list[signal.Signals]) -> None:
+    temporary = short / "tmp"
+    demo = start(short / "out", temporary)
     deadline = time.monotonic() + 60
     while not marked(temporary, moment.encode()):
         assert demo.poll() is None, demo.communicate()
         assert time.monotonic() < deadline, f"{moment} never started"
         time.sleep(0.002)
-    os.kill(demo.pid, signal.SIGINT)
+    for number in signals:
+        os.kill(demo.pid, number)
     _, stderr = demo.communicate(timeout=30)
     assert demo.returncode == 1
     assert stderr.strip().splitlines()[-1:] == ["triptych: interrupted"]
     assert "Traceback" not in stderr
+    nothing_is_left(temporary)
+
+
+def test_staying_ends_well_with_ctrl_c(short: Path) -> None:
+    out, temporary = short / "out", short / "tmp"
+    demo = start(out, temporary, "--keep")
+    assert demo.stdout is not None
+    for line in demo.stdout:
+        if "Everything stays until Ctrl-C" in line:
+            break
+    os.kill(demo.pid, signal.SIGINT)
+    _, stderr = demo.communicate(timeout=30)
+    assert (demo.returncode, stderr) == (0, "")
     nothing_is_left(temporary)

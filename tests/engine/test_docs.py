@@ -13,7 +13,20 @@ from triptych.engine.machines_command import CHARTS
 from triptych.tools.docs import build
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-BLOCKS = re.findall(r"```python\n(.*?)```", (REPOSITORY / "docs" / "getting-started.md").read_text(encoding="utf-8"), re.DOTALL)
+
+
+def programs(page: str) -> list[str]:
+    return re.findall(r"```python\n(.*?)```", (REPOSITORY / page).read_text(encoding="utf-8"), re.DOTALL)
+
+
+#: (page, number of the program on it, what it must print)
+TYPED = [
+    ("docs/getting-started.md", 0, "Version 2.4 is approved"),
+    ("docs/getting-started.md", 1, "(700, 1000, 4)"),
+    ("README.md", 0, 'text "Version 2.4 is approved" #status'),
+    ("README.md", 1, "(800, 1280, 4) 1 ((0, 0, 1280, 800),)"),
+    ("README.md", 2, "withheld:"),
+]
 
 
 @pytest.mark.slow
@@ -28,16 +41,17 @@ def test_it_builds_without_a_warning_and_draws_every_diagram(tmp_path: Path) -> 
 
 @pytest.mark.slow
 @pytest.mark.display
-@pytest.mark.parametrize(
-    ("number", "part"), [(0, "Version 2.4 is approved"), (1, "(700, 1000, 4)")], ids=["drive a terminal program", "see and drive a display"]
-)
-def test_the_getting_started_programs_work_as_typed(tmp_path: Path, number: int, part: str) -> None:
+@pytest.mark.parametrize(("page", "number", "part"), TYPED)
+def test_the_programs_work_as_typed(tmp_path: Path, page: str, number: int, part: str) -> None:
     file = tmp_path / "typed.py"
-    file.write_text(BLOCKS[number], encoding="utf-8")
+    file.write_text(programs(page)[number].replace("asyncio.sleep(60)", "asyncio.sleep(1)"), encoding="utf-8")
     answer = subprocess.run([sys.executable, file], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
     assert answer.returncode == 0, answer.stderr
     assert part in answer.stdout
 
 
-def test_every_program_of_the_page_is_tried() -> None:
-    assert len(BLOCKS) == 2
+def test_every_program_of_these_pages_is_tried() -> None:
+    pages = {page for page, _, _ in TYPED}
+    assert [(page, number) for page, number, _ in TYPED] == [
+        (page, number) for page in sorted(pages, reverse=True) for number in range(len(programs(page)))
+    ]

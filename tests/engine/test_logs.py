@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 
@@ -15,6 +16,16 @@ def test_a_log_line_goes_to_stderr(configure: str) -> None:
     assert answer.stdout == ""
     assert "something odd" in answer.stderr
     assert "7" in answer.stderr
+
+
+def test_a_logged_exception_has_its_traceback_in_the_json_line() -> None:
+    code = (
+        "from triptych.engine.logs import to_stderr; to_stderr()\nfrom triptych.adapters.log import get_logger\n"
+        "try:\n    {}['key']\nexcept KeyError as error:\n    get_logger().error('broken', exc_info=error)"
+    )
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    [line] = answer.stderr.splitlines()
+    assert "Traceback" in json.loads(line)["exception"]
 
 
 def test_an_application_that_configured_structlog_gets_the_lines_where_it_wants_them() -> None:

@@ -63,7 +63,7 @@ def test_every_fault_is_explained_with_its_path() -> None:
     assert {fault["path"] for fault in report["faults"]} == {"", "capabilities.1", "adapter", "adapter.name"}
 
 
-@pytest.mark.parametrize(("argv", "code"), [(("nonsense",), 2), (("termwright", "--check", "-"), 2), (("termwright", "Nothing"), 1)])
+@pytest.mark.parametrize(("argv", "code"), [(("nonsense",), 2), (("termwright", "--check", "-"), 2), (("termwright", "Nothing"), 2)])
 def test_what_is_not_there_is_refused(argv: tuple[str, ...], code: int) -> None:
     answer = run(*argv)
     assert answer.returncode == code
@@ -73,9 +73,45 @@ def test_what_is_not_there_is_refused(argv: tuple[str, ...], code: int) -> None:
 
 def test_a_document_that_is_not_json_is_one_line() -> None:
     answer = run("termwright", "Hello", "--check", "-", stdin="{")
-    assert answer.returncode == 1
-    assert "is not JSON" in answer.stderr
-    assert "Traceback" not in answer.stderr
+    assert (answer.returncode, answer.stderr) == (1, "")
+    assert answer.stdout.startswith("(document): is not JSON as termwright reads it: ")
+    assert answer.stdout.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("protocol", "message", "body", "path", "says"),
+    [
+        ("termwright", "Hello", b'{"type":"hello","token":NaN}', "", "NaN"),
+        ("termwright", "Hello", b'{"type":"\\ud800"}', "", "surrogate"),
+        ("termwright", "Hello", b'{"__proto__":1}', "", "reserved"),
+        ("collector", "ReceivedCommand", b'{"type":"pause","type":"pause"}', "", "twice"),
+        ("collector", "ReceivedConfigure", b'{"type":"configure","revision":1.0,"policy":{}}', "revision", "1.0 is not of type"),
+        ("desklink", "Request", b'{"id":1.0,"method":"shutdown"}', "id", "1.0 is not of type"),
+        ("desklink", "Request", b'{"id":' + b"1" * 6000 + b',"method":"shutdown"}', "", "no double"),
+        ("collector", "Configured", b'{"v":1,"type":"configured","revision":1e999}', "revision", "inf is not of type"),
+        ("collector", "BrowserPayload", b"[" + b"1," * 5000 + b"1]", "", " ..."),
+    ],
+)
+def test_text_and_numbers_are_read_as_on_the_wire(protocol: str, message: str, body: bytes, path: str, says: str) -> None:
+    found = schemas.faults(protocol, message, body)
+    assert [fault.path for fault in found if says in fault.detail] == [path]
+    assert all(len(fault.detail) < 400 for fault in found)
+
+
+def test_what_the_wire_takes_is_valid_and_what_no_schema_can_say_is_not() -> None:
+    assert schemas.faults("collector", "Configured", b'{"v":1,"type":"configured","revision":1.0}') == []
+    assert schemas.faults("collector", "Configured", b'{"v":1,"type":"configured","revision":1,"revision":2}') == []
+    page = {
+        "source": "browser",
+        "origin": "http://a:80",
+        "path": "/",
+        "browserSession": "s",
+        "seq": 1,
+        "observedAtMs": 1,
+        "incognito": False,
+    }
+    [fault] = schemas.faults("collector", "CompanionPayload", json.dumps(page).encode())
+    assert fault.path == "origin"
 
 
 def test_codes_of_the_library() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from triptych.adapters.termwright.emulator import Cell, Emulator, open_emulator
+from triptych.adapters.termwright.emulator import Cell, Emulator, Style, open_emulator
 from triptych.errors import LocalProtocolError
 
 
@@ -44,7 +44,8 @@ def test_a_screen_is_a_copy(emulator: Emulator) -> None:
     assert screen.lines == ("line 27", "line 28", "line 29", "中e\u0301")
     assert screen.text == "line 27\nline 28\nline 29\n中e\u0301"
     assert (screen.columns, screen.rows, screen.cursor, screen.cursor_visible) == (20, 4, (3, 3), False)
-    assert screen.cells[3][:4] == (Cell("中", 2), Cell("", 0), Cell("e\u0301", 1), Cell("", 1))
+    red = Style(foreground=(204, 102, 102))
+    assert screen.cells[3][:4] == (Cell("中", 2, red), Cell("", 0, red), Cell("e\u0301", 1, red), Cell("", 1))
     assert [len(row) for row in screen.cells] == [20] * 4
     assert emulator.screen().lines[0] == "gone"
 

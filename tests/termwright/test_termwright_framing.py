@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import UNSET
 
 from shared_data import data
 from triptych.errors import LocalProtocolError, RemoteProtocolError
@@ -83,6 +84,10 @@ def test_what_javascript_would_write() -> None:
     with pytest.raises(LocalProtocolError) as refused:
         encode_frame({"a": object()}, CEILING)
     assert refused.value.code == "frame-malformed"
+    for formless in (UNSET, test_what_javascript_would_write, dict):
+        with pytest.raises(LocalProtocolError) as refused:
+            encode_body(formless)
+        assert refused.value.code == "dto-scalar"
     with pytest.raises(LocalProtocolError) as refused:
         encode_frame("x" * 20, 21)
     assert refused.value.code == "frame-oversized"
@@ -121,6 +126,16 @@ def test_any_split_gives_the_same_values(values: list[Any], choose: st.DataObjec
         read += decoder.push(stream[start:end])
     assert read == values
     assert decoder.buffered == 0
+
+
+def test_a_body_is_held_until_it_is_whole() -> None:
+    decoder = FrameDecoder(100)
+    stream = frame(b'"abc"') + frame(b"[]")
+    held = []
+    for byte in stream:
+        held.append((list(decoder.bodies(bytes([byte]))), decoder.buffered))
+    assert [bodies for bodies, _ in held if bodies] == [[b'"abc"'], [b"[]"]]
+    assert [buffered for _, buffered in held] == [1, 2, 3, 4, 5, 6, 7, 8, 0, 1, 2, 3, 4, 5, 0]
 
 
 @given(st.binary(max_size=200))

@@ -4,6 +4,8 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from triptych.generated.termwright.models import Snapshot
 from triptych.machines.termwright.framing import FrameDecoder, encode_frame
@@ -131,6 +133,7 @@ def test_a_refused_hello_settles_nothing(said: bytes, code: str) -> None:
     outputs = core.received(1, said, 0.2)
     (error,) = sent(outputs)
     assert (error["type"], error["code"]) == ("error", code)
+    assert codes(outputs) == ["adapter-refused"]
     assert closed(outputs) == [(1, 1.0)]
     assert core.received(1, hello(), 0.3) == []  # what a closed socket still says is ignored
     assert core.state == "listening"
@@ -239,14 +242,114 @@ def test_a_code_that_published_clients_do_not_know_is_not_sent() -> None:
     assert core.failure.detail.startswith("capability-provider-violation")
 
 
-def test_every_delta_is_answered_with_a_request_for_a_whole_tree() -> None:
+def delta(revision: int, base: int, **groups: Any) -> bytes:
+    return frame({"type": "semantic-delta", "delta": {"v": 3, "sessionId": SESSION, "revision": revision, "baseRevision": base, **groups}})
+
+
+def renamed(revision: int, base: int, name: str) -> bytes:
+    return delta(revision, base, updateNodes=[{"id": "root", "set": {"name": name}}])
+
+
+def test_deltas_are_applied_to_the_last_accepted_tree() -> None:
+    core = attached("tree", "incremental-tree", "render-revisions")
+    core.received(1, full(1), 1.0)
+    # Nothing is published yet: the base is what was accepted on the socket, paired or not.
+    assert pairs(core.received(1, renamed(2, 1, "Second"), 1.1)) == []
+    core.received(1, renamed(3, 2, "Third"), 1.2)
+    (published,) = [output for output in core.marker(payload(2), lambda: "cells", 1.3) if isinstance(output, Pair)]
+    assert published.tree.nodes[0].name == "Second"
+    (published,) = core.marker(payload(3), lambda: "cells", 1.4)
+    assert isinstance(published, Pair)
+    assert published.tree.nodes[0].name == "Third"
+    assert core.tree is published.tree
+
+
+def test_a_delta_without_its_base_is_answered_with_a_request_for_a_whole_tree() -> None:
     core = attached("tree", "incremental-tree")
-    delta = frame({"type": "semantic-delta", "delta": {"v": 3, "sessionId": SESSION, "revision": 2, "baseRevision": 1}})
     request = {"type": "semantic-resync-request", "sessionId": SESSION}
-    assert sent(core.received(1, delta, 1.0)) == [{**request, "expectedBaseRevision": None, "reason": "missing-base"}]
+    assert sent(core.received(1, renamed(2, 1, "x"), 1.0)) == [{**request, "expectedBaseRevision": None, "reason": "missing-base"}]
     core.received(1, full(1), 1.1)
-    assert sent(core.received(1, delta, 1.2)) == [{**request, "expectedBaseRevision": 1, "reason": "base-mismatch"}]
+    held = core.tree
+    for _ in range(2):  # requests are not counted: each such delta makes one
+        assert sent(core.received(1, renamed(4, 3, "x"), 1.2)) == [{**request, "expectedBaseRevision": 1, "reason": "base-mismatch"}]
     assert core.state == "attached"
+    assert core.tree is held
+    assert pairs(core.received(1, renamed(2, 1, "x"), 1.3)) == [(2, None)]
+    assert pairs(core.received(1, full(7), 1.4)) == [(7, None)]
+    assert pairs(core.received(1, renamed(8, 7, "y"), 1.5)) == [(8, None)]
+
+
+@pytest.mark.parametrize(
+    ("said", "detail"),
+    [
+        (renamed(1, 1, "x"), "semantic delta revision"),
+        (delta(2, 1, updateNodes=[{"id": "stranger", "set": {"name": "x"}}]), "semantic delta schema"),
+        (delta(2, 1, removeNodeIds=["root"]), "semantic delta missing-parent"),
+        (delta(2, 1, extra=1), "semantic delta schema"),
+        (frame({"type": "semantic-delta", "delta": []}), "semantic delta schema"),
+        (delta(2, 1, updateNodes=[{"id": "root", "set": {"state": {"disabled": True}}}]), "states"),
+        (delta(2, 1, snapshot={"hitGrid": {"status": "known", "value": {"regions": []}, "evidence": EVIDENCE}}), "pointer-hit-grid"),
+    ],
+)
+def test_a_delta_that_breaks_a_rule_ends_the_channel_and_changes_nothing(said: bytes, detail: str) -> None:
+    core = attached("tree", "incremental-tree")
+    core.received(1, full(1), 1.0)
+    held = core.tree
+    outputs = core.received(1, said, 1.1)
+    (error,) = sent(outputs)
+    assert error["code"] == "malformed"
+    assert detail in error["message"]
+    assert codes(outputs) == ["protocol-violation"]
+    assert core.tree is held
+
+
+def test_guarantees_follow_deltas() -> None:
+    core = attached("tree", "intended-geometry", "clipped-geometry", "incremental-tree", "render-revisions")
+    geometry = snapshot(1)["nodes"][0]["geometry"]
+
+    def told(revision: int, visible: object) -> None:
+        update = {"id": "root", "set": {"geometry": {**geometry, "visibleRect": visible}}}
+        assert core.received(1, delta(revision, revision - 1, updateNodes=[update]), 1.0) == []
+
+    core.received(1, full(1), 1.0)
+    told(2, UNKNOWN)  # unsettled, and never published
+    told(3, ABSENT)
+    assert pairs(core.marker(payload(3), lambda: "cells", 1.1)) == [(3, "cells")]
+    told(4, UNKNOWN)
+    core.received(1, renamed(5, 4, "x"), 1.2)  # which leaves it unsettled
+    outputs = core.marker(payload(5), lambda: "cells", 1.3)
+    assert pairs(outputs) == []
+    assert codes(outputs) == ["revision-superseded", "adapter-guarantee-violation", "protocol-violation"]
+    assert core.failure is not None
+    assert core.failure.code == "adapter-guarantee-violation"
+    assert core.broken
+
+
+UNSUPPORTED = {"status": "unsupported", "capability": "x", "reason": "capability"}
+
+
+@pytest.mark.parametrize(
+    ("capabilities", "node", "top", "kept"),
+    [
+        ([], {}, {}, True),
+        ([], {"visible": UNSUPPORTED}, {}, True),
+        ([], {"visible": UNKNOWN}, {}, False),
+        ([], {"value": UNKNOWN}, {}, False),
+        ([], {"scroll": UNKNOWN}, {}, False),
+        ([], {"paintedRegion": UNKNOWN}, {}, False),
+        (["clipped-geometry"], {"visible": UNSUPPORTED}, {}, False),
+        (["intended-geometry"], {"visible": UNSUPPORTED}, {}, True),
+        ([], {}, {"coordinateSpace": UNKNOWN}, False),
+        ([], {}, {"hitGrid": UNKNOWN}, False),
+        (["pointer-hit-grid"], {}, {}, False),
+        (["pointer-hit-grid"], {}, {"hitGrid": ABSENT}, True),
+    ],
+)
+def test_what_may_be_committed(capabilities: list[str], node: dict[str, Any], top: dict[str, Any], kept: bool) -> None:
+    core = attached("tree", *capabilities)
+    outputs = core.received(1, frame({"type": "semantic-full", "snapshot": {**snapshot(1, **node), **top}}), 1.0)
+    assert (pairs(outputs) == [(1, None)]) is kept
+    assert (core.failure is None) is kept
 
 
 def test_frame_begin_is_believed_only_from_a_probe_that_claims_it() -> None:
@@ -280,11 +383,41 @@ def test_logs_are_kept_in_order_within_their_budget() -> None:
     assert codes(log(9, 1.0)) == ["protocol-violation"]
     assert core.state == "attached"
     taken = sum(isinstance(output, Logged) for seq in range(10, 1000) for output in log(seq, 1.0))
-    assert taken == RATE + BURST - 2
+    assert taken == RATE + BURST - 2  # all that was granted, and no more
     due = core.deadline()
     assert due == 1.25
-    assert codes(core.tick(due)) == ["log-dropped"]
-    assert isinstance(log(1000, 2.0)[-1], Logged)
+    notices = core.tick(due)
+    assert codes(notices) == ["log-dropped"]
+    assert isinstance(notices[0], Diagnostic)
+    assert notices[0].detail.startswith("292 ")
+    assert core.tick(due) == []
+    (taken_again,) = log(1000, 2.0)
+    assert isinstance(taken_again, Logged)
+    assert taken_again.lost == 0  # what was dropped on arrival was not lost at the source
+
+
+@given(st.lists(st.tuples(st.floats(0, 0.2), st.integers(0, 3), st.integers(1, 300)), max_size=12))
+def test_what_was_granted_is_taken_and_every_record_is_told_once(steps: list[tuple[float, int, int]]) -> None:
+    core = attached("tree", "logs")
+    now, seq, count = 1.0, 0, 0
+    outputs: list[Output[str]] = []
+    times: list[float] = []
+    tokens = float(RATE + BURST)
+    for pause, lost, burst in steps:
+        now, seq = now + pause, seq + lost
+        tokens = min(tokens + pause * RATE, RATE + BURST)
+        kept = 0
+        for _ in range(burst):
+            seq, count = seq + 1, count + 1
+            answers = core.received(1, frame({"type": "log", "record": {"ts": 1, "level": "info", "message": "m", "seq": seq}}), now)
+            kept += sum(isinstance(output, Logged) for output in answers)
+            outputs += answers
+        assert abs(kept - min(int(tokens), burst)) <= 1
+        tokens -= kept
+        times += [now] * kept
+    outputs += core.tick(now + 1)
+    dropped = [int(output.detail.split()[0]) for output in outputs if isinstance(output, Diagnostic)]
+    assert len(times) + sum(dropped) == count
 
 
 def test_the_watchdog_reports_and_keeps() -> None:

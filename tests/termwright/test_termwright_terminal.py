@@ -320,7 +320,8 @@ def test_the_sync_twin() -> None:
         assert app.exited(timeout=PATIENCE) == 0
         assert app.pid > 0
         assert app.screen.columns == 40
-    assert "one two" in app._app.screen.text
+    assert "one two" in app.screen.text
+    assert app.diagnostics[-1].code == "negotiation-timeout"
 
 
 def test_the_twins_have_the_same_names() -> None:

@@ -1,0 +1,124 @@
+"""`triptych conformance`: check any adapter against its protocol, or vector files against our library. engine/cli.py adds it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from .conformance.findings import Report
+
+
+@click.group("conformance")
+def conformance_command() -> None:
+    """Check an adapter, in any language, against its protocol."""
+
+
+_FILE = click.Path(dir_okay=False, path_type=Path)
+
+
+@conformance_command.command("termwright")
+@click.option(
+    "--vectors", type=click.Path(exists=True, file_okay=False, path_type=Path), help="Run the vector files of this folder instead."
+)
+@click.option(
+    "--fixture", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Manifest by which the claims are proved too."
+)
+@click.option("--declare", type=click.Path(exists=True, dir_okay=False, path_type=Path), help='JSON {"check": "why it deviates"}.')
+@click.option("--allow-skip", multiple=True, metavar="NAME", help="A check that must be skipped, and may be; repeatable.")
+@click.option("--only", multiple=True, metavar="NAME", help="Run only this check; repeatable.")
+@click.option("--json", "json_file", type=_FILE, help="Write the report as JSON.")
+@click.option("--junit", "junit_file", type=_FILE, help="Write the report as JUnit XML.")
+@click.option("--list", "list_checks", is_flag=True, help="List the checks, their clauses and rules.")
+@click.argument("program", nargs=-1)
+@click.pass_context
+def termwright(
+    context: click.Context,
+    vectors: Path | None,
+    fixture: Path | None,
+    declare: Path | None,
+    allow_skip: tuple[str, ...],
+    only: tuple[str, ...],
+    json_file: Path | None,
+    junit_file: Path | None,
+    list_checks: bool,
+    program: tuple[str, ...],
+) -> None:
+    """Run PROGRAM, which holds a termwright/3 adapter, through every check, one line each.
+
+    Exit code 0: nothing failed, and exactly the checks given with --allow-skip were skipped.
+
+    \b
+    triptych conformance termwright -- python -m termwright_probe -- python app.py
+    triptych conformance termwright --vectors clients/test-vectors
+    """
+    if vectors is not None:
+        if program or json_file or junit_file:
+            raise click.UsageError("--vectors runs without a program and writes no report")
+        context.exit(_vectors(vectors))
+    if list_checks:
+        _list()
+        return
+    if not program:
+        raise click.UsageError("name the PROGRAM after --, or give --vectors DIR")
+    from .conformance.suite import CHECKS
+
+    declared = _declarations(declare)
+    for option, names in (("--allow-skip", allow_skip), ("--only", only), ("--declare", declared)):
+        for name in names:
+            if name not in CHECKS:
+                raise click.UsageError(f"{option}: there is no check {name!r}; --list lists them")
+    report = _run(program, fixture, declared, only)
+    _write(report, allow_skip, json_file, junit_file)
+    context.exit(0 if report.certifies(allow_skip) else 1)
+
+
+def _vectors(directory: Path) -> int:
+    from .conformance.vectors import run_vectors
+
+    tally = run_vectors(directory)
+    for line in tally.lines():
+        click.echo(line)
+    return 1 if tally.mismatches else 0
+
+
+def _list() -> None:
+    from .conformance.suite import CHECKS
+
+    for check in CHECKS.values():
+        click.echo(f"{check.name:<20} {check.rule} [{check.clause}]")
+
+
+def _declarations(path: Path | None) -> dict[str, str]:
+    import msgspec
+
+    if path is None:
+        return {}
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=dict[str, str])
+    except msgspec.MsgspecError as cause:
+        raise click.UsageError(f"{path} must map check names to reasons: {cause}") from None
+
+
+def _run(program: tuple[str, ...], fixture: Path | None, declared: dict[str, str], only: tuple[str, ...]) -> Report:
+    import asyncio
+
+    from .conformance.fixture import read_fixture
+    from .conformance.report import line
+    from .conformance.suite import run_suite
+
+    manifest = None if fixture is None else read_fixture(fixture)
+    return asyncio.run(run_suite(program, fixture=manifest, declared=declared, only=only, tell=lambda outcome: click.echo(line(outcome))))
+
+
+def _write(report: Report, allowed: tuple[str, ...], json_file: Path | None, junit_file: Path | None) -> None:
+    from .conformance.report import as_json, as_junit, summary
+
+    for path, text in ((json_file, as_json), (junit_file, None)):
+        if path is not None:
+            path.write_text(as_json(report, allowed) + "\n" if text is not None else as_junit(report), "utf-8")
+    click.echo("\n" + summary(report, allowed))
+    sys.stdout.flush()
