@@ -38,8 +38,9 @@ bench: setup  ## ours beside a peer, interleaved: ONLY=name picks, JSON=1 prints
 docs: setup  ## the documentation as HTML, with the diagrams as SVG
 	@$(BIN)/python -m triptych.tools.docs
 
-fuzz: setup  ## the property tests with many more examples
+fuzz: setup  ## the property tests with many more examples, then a minute of mutated frames
 	@export HYPOTHESIS_PROFILE=fuzz; $(PYTEST) tests -m property $(ARGS)
+	@$(BIN)/python -m triptych.tools.fuzz_termwright --seconds 60
 
 clean:  ## remove what setup and the builds made
 	@rm -rf $(VENV) build dist .types .setup.lock .hypothesis .mypy_cache .ruff_cache triptych-demo docs/_build native/*/*.so *.egg-info

@@ -71,8 +71,8 @@ def play(
     shown: list[str] = []
     started = now()
     due = previous = 0.0
-    write(ENTER)
     try:
+        write(ENTER)  # inside: a Ctrl-C may come the moment it is out
         for index, event in enumerate(recording.events):
             pause = event.at - previous
             due += (pause if idle_limit is None else min(pause, idle_limit)) / speed
