@@ -17,6 +17,7 @@ def main(screen: curses.window) -> None:
     curses.start_color()
     curses.use_default_colors()
     curses.init_pair(1, curses.COLOR_BLACK, curses.COLOR_GREEN)
+    screen.timeout(100)  # a SIGWINCH between curses' own look at it and its read would else wait for the next key
     chosen, said = 0, ""
     while True:
         screen.erase()
