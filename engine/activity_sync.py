@@ -16,7 +16,7 @@ from ..generated.collector.models import UnknownFieldPolicy
 from ..generated.collector.vocabulary import DEFAULT_LIVENESS_SECONDS, DEFAULT_OBSERVATION_RETENTION_HOURS
 from . import activity
 from .activity import TIMEOUT, Health, Rule, StoredObservation, allow_app, observations, read_adapter_table
-from .loop_thread import loop_thread
+from .loop_thread import entered, loop_thread
 
 __all__ = ["Health", "Recording", "Rule", "StoredObservation", "allow_app", "observations", "read_adapter_table", "record"]
 
@@ -46,12 +46,8 @@ def record(
         liveness_seconds=liveness_seconds,
         command=command,
     )
-    with loop_thread("triptych-activity") as run:
-        recording = run(running.__aenter__())
-        try:
-            yield Recording(recording, run)
-        finally:
-            run(running.__aexit__(None, None, None))
+    with loop_thread("triptych-activity") as run, entered(run, running) as recording:
+        yield Recording(recording, run)
 
 
 class Recording:

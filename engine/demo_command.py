@@ -20,6 +20,10 @@ def demo_command(out: Path, keep: bool) -> None:
     """Show the three panels at work: two programs on a private display and in a private terminal, seen and driven."""
     import asyncio
 
+    from .extras import need
+
+    need("all", "PIL", "dbus_fast", "numpy", "pyghostty", "rich", "xcffib")
+
     from . import logs
     from .demo.show import play
 
