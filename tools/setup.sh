@@ -39,6 +39,9 @@ PACKAGES=(
     xvfb xauth                                                                                        # private displays
     dbus dbus-daemon at-spi2-core                                                                     # private sessions, accessibility
     python3-gi gir1.2-gtk-3.0 fonts-dejavu-core                                                       # the program that is shown and driven
+    gir1.2-gtk-4.0 python3-pyqt5 chromium xterm zenity nodejs                                         # real programs for the tests
+    sway wtype foot xclip x11-utils x11-xserver-utils                                                 # and what their desktops are made of
+    libvpx-dev libyuv-dev ffmpeg coturn                                                               # pictures, and the peers that they are tested with
     graphviz                                                                                          # diagrams as SVG
 )
 if command -v dpkg-query >/dev/null; then
