@@ -38,7 +38,7 @@ bench: setup  ## ours beside a peer, interleaved: ONLY=name picks, JSON=1 prints
 docs: setup  ## the documentation as HTML, with the diagrams as SVG
 	@$(BIN)/python -m triptych.tools.docs
 
-fuzz: setup  ## the property tests with many more examples, then a minute of mutated frames
+fuzz: setup  ## the property tests with many more examples, then a minute for each fuzz target
 	@export HYPOTHESIS_PROFILE=fuzz; $(PYTEST) tests -m property $(ARGS)
 	@$(BIN)/python -m triptych.tools.fuzz_termwright --seconds 60
 

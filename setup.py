@@ -55,7 +55,12 @@ setup(
     version=version(),
     packages=packages(),
     package_dir={"triptych": "."},
-    package_data={"triptych": ["py.typed"], "": ["*.json", "*.pyi"]},
+    package_data={
+        "triptych": ["py.typed"],
+        "": ["*.json", "*.pyi"],
+        "triptych.adapters.collector.companions.browser": ["*.js", "*.html", "*.css", "icons/*.png"],
+        "triptych.adapters.collector.companions.vscode": ["*.js", "*.md", "*.png"],
+    },
     cmdclass={"build_py": Modules, "build_ext": Helpers},
     cffi_modules=[] if os.environ.get("TRIPTYCH_NO_NATIVE") else ["native/linux/build_x11.py:ffi"],
     options={"bdist_wheel": {"py_limited_api": "cp311"}},

@@ -1,7 +1,8 @@
 """Measures our way and a peer's way of doing one thing, in turns on the same machine, and says how many times better ours is.
 
 A benchmark file (one a panel: termwright.py, activity.py, desktop.py) offers `BENCHMARKS`, a tuple of `Benchmark`. Rounds are interleaved
-and their order alternates, so that a machine that gets slower meanwhile slows both sides. `run.py` is the command.
+and their order alternates, so that a machine that gets slower meanwhile slows both sides; the ratio is the median of the rounds' own
+ratios, never one of figures that were taken far apart. `run.py` is the command.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ Side: TypeAlias = Callable[[], float | None]
 """One piece of work. The call is timed, unless it returns a measurement of its own in the benchmark's unit (a rate, a share, a size)."""
 
 MILLISECONDS = 1000.0
+CLOCKS: Mapping[str, Callable[[], float]] = {"wall": time.perf_counter, "process": time.process_time}
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,9 @@ class Sides:
 class Benchmark:
     """One comparison. `name` is dotted by panel (`desktop.grab_1080p`), `peer` says who is compared with, `prepare` yields the sides.
 
-    Raise `Skip` in `prepare` when the machine lacks something. `unit` is "ms" for timed calls. Every round times `calls` calls in a row.
+    Raise `Skip` in `prepare` when the machine lacks something. `unit` is "ms" for timed calls. Every round times `calls` calls in a row,
+    or, with `turn`, as many as take about so many seconds: then the quick side sees as much of the machine's weather as the slow one does.
+    `clock` is what times a call: the wall, or this process's own time, which is right where both sides are one thread that never waits.
     """
 
     name: str
@@ -44,6 +48,8 @@ class Benchmark:
     better: Literal["lower", "higher"] = "lower"
     rounds: int = 40
     calls: int = 1
+    turn: float = 0.0
+    clock: Literal["wall", "process"] = "wall"
 
 
 class Skip(Exception):
@@ -52,9 +58,9 @@ class Skip(Exception):
 
 @dataclass(frozen=True)
 class Result:
-    """Medians of both sides in `unit`. `ratio` above 1 means that ours is better.
+    """Medians of both sides in `unit`. `ratio`, the median of the rounds' ratios, is above 1 where ours is better.
 
-    `spread` is the wider side's interquartile range, as a share of its median.
+    `spread` is the interquartile range of those ratios, as a share of their median.
     """
 
     name: str
@@ -79,18 +85,16 @@ def measure(benchmark: Benchmark) -> Result:
     with benchmark.prepare() as sides:
         every: dict[str, Side] = {"ours": sides.ours, "peer": sides.peer, **sides.beside}
         taken: dict[str, list[float]] = {name: [] for name in every}
-        for side in every.values():
-            side()  # warm: imports, caches, first pages
+        calls = {name: _calls(benchmark, side) for name, side in every.items()}
         with _no_garbage_collection():
             for number in range(benchmark.rounds):
                 order = list(every) if number % 2 else list(reversed(every))
                 for name in order:
-                    taken[name].append(_once(every[name], benchmark.calls))
+                    taken[name].append(_once(every[name], calls[name], CLOCKS[benchmark.clock]))
+    ratios = [peer / ours if benchmark.better == "lower" else ours / peer for ours, peer in zip(taken["ours"], taken["peer"], strict=True)]
     medians = {name: statistics.median(values) for name, values in taken.items()}
     ours, peer = medians.pop("ours"), medians.pop("peer")
-    ratio = peer / ours if benchmark.better == "lower" else ours / peer
-    spread = max(_spread(taken["ours"]), _spread(taken["peer"]))
-    return Result(benchmark.name, benchmark.peer, benchmark.unit, ours, peer, ratio, spread, medians)
+    return Result(benchmark.name, benchmark.peer, benchmark.unit, ours, peer, statistics.median(ratios), _spread(ratios), medians)
 
 
 def table(results: Iterable[Result]) -> str:
@@ -112,11 +116,17 @@ def table(results: Iterable[Result]) -> str:
     return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows)
 
 
-def _once(side: Side, calls: int) -> float:
-    started = time.perf_counter()
+def _calls(benchmark: Benchmark, side: Side) -> int:
+    """How many calls make one round of a side. It warms the side up too: imports, caches, first pages."""
+    side()
+    return max(1, round(benchmark.turn * MILLISECONDS / _once(side, 1, time.perf_counter))) if benchmark.turn else benchmark.calls
+
+
+def _once(side: Side, calls: int, clock: Callable[[], float]) -> float:
+    started = clock()
     for _ in range(calls):
         value = side()
-    spent = time.perf_counter() - started
+    spent = clock() - started
     return spent / calls * MILLISECONDS if value is None else value
 
 

@@ -10,15 +10,71 @@ import threading
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeVar
 
 from ..generated.collector.models import UnknownFieldPolicy
-from ..generated.collector.vocabulary import DEFAULT_LIVENESS_SECONDS, DEFAULT_OBSERVATION_RETENTION_HOURS
+from ..generated.collector.vocabulary import DEFAULT_LIVENESS_SECONDS
+from ..machines.collector.consents import ConsentKind, ConsentMode
 from . import activity
-from .activity import TIMEOUT, Health, Rule, StoredObservation, allow_app, observations, read_adapter_table
+from .activity import (
+    TIMEOUT,
+    App,
+    Consent,
+    Counts,
+    Deleted,
+    Delivered,
+    Everything,
+    Facts,
+    Found,
+    Health,
+    OneEpisode,
+    Policy,
+    Retention,
+    Rule,
+    Scope,
+    StoredEpisode,
+    StoredObservation,
+    TimeRange,
+    allow_app,
+    delete,
+    episodes,
+    observations,
+    policy,
+    read_adapter_table,
+    search,
+)
 from .loop_thread import entered, loop_thread
 
-__all__ = ["Health", "Recording", "Rule", "StoredObservation", "allow_app", "observations", "read_adapter_table", "record"]
+__all__ = [
+    "App",
+    "Consent",
+    "Counts",
+    "Deleted",
+    "Delivered",
+    "Everything",
+    "Facts",
+    "Found",
+    "Health",
+    "OneEpisode",
+    "Policy",
+    "Recording",
+    "Retention",
+    "Rule",
+    "Scope",
+    "StoredEpisode",
+    "StoredObservation",
+    "TimeRange",
+    "allow_app",
+    "delete",
+    "episodes",
+    "observations",
+    "policy",
+    "read_adapter_table",
+    "record",
+    "search",
+]
+
+T = TypeVar("T")
 
 
 @contextmanager
@@ -30,9 +86,10 @@ def record(
     env: Mapping[str, str] | None = None,
     enable_accessibility: bool = False,
     unknown_fields: UnknownFieldPolicy = "extension",
-    retention_hours: int = DEFAULT_OBSERVATION_RETENTION_HOURS,
+    retention_hours: int | None = None,
     liveness_seconds: float = DEFAULT_LIVENESS_SECONDS,
     command: Sequence[str] | None = None,
+    companions: int | None = None,
 ) -> Iterator[Recording]:
     """As `activity.record`."""
     running = activity.record(
@@ -45,6 +102,7 @@ def record(
         retention_hours=retention_hours,
         liveness_seconds=liveness_seconds,
         command=command,
+        companions=companions,
     )
     with loop_thread("triptych-activity") as run, entered(run, running) as recording:
         yield Recording(recording, run)
@@ -57,25 +115,29 @@ class Recording:
         self._recording = recording
         self._run = run
 
+    def _look(self, get: Callable[[], T]) -> T:
+        """What `get` gives on the thread of the loop, where the recording lives."""
+
+        async def look() -> T:
+            return get()
+
+        found: T = self._run(look())
+        return found
+
     @property
     def health(self) -> Health:
         """As `activity.Recording.health`."""
-
-        async def look() -> Health:
-            return self._recording.health
-
-        health: Health = self._run(look())
-        return health
+        return self._look(lambda: self._recording.health)
 
     @property
     def last_id(self) -> int:
         """As `activity.Recording.last_id`."""
+        return self._look(lambda: self._recording.last_id)
 
-        async def look() -> int:
-            return self._recording.last_id
-
-        last: int = self._run(look())
-        return last
+    @property
+    def policy(self) -> Policy:
+        """As `activity.Recording.policy`."""
+        return self._look(lambda: self._recording.policy)
 
     @property
     def data_dir(self) -> Path:
@@ -90,12 +152,7 @@ class Recording:
     @property
     def collector_stderr(self) -> bytes:
         """As `activity.Recording.collector_stderr`."""
-
-        async def look() -> bytes:
-            return self._recording.collector_stderr
-
-        said: bytes = self._run(look())
-        return said
+        return self._look(lambda: self._recording.collector_stderr)
 
     @contextmanager
     def changes(self) -> Iterator[threading.Event]:
@@ -116,12 +173,7 @@ class Recording:
 
     def observations(self, *, after_id: int = 0, limit: int = 1000) -> list[StoredObservation]:
         """As `activity.Recording.observations`."""
-
-        async def look() -> list[StoredObservation]:
-            return self._recording.observations(after_id=after_id, limit=limit)
-
-        rows: list[StoredObservation] = self._run(look())
-        return rows
+        return self._look(lambda: self._recording.observations(after_id=after_id, limit=limit))
 
     def pause(self) -> None:
         """As `activity.Recording.pause`."""
@@ -131,9 +183,63 @@ class Recording:
         """As `activity.Recording.resume`."""
         self._run(self._recording.resume())
 
+    def recover(self) -> None:
+        """As `activity.Recording.recover`."""
+        self._run(self._recording.recover())
+
     def allow(self, applications: Iterable[str | Rule]) -> None:
         """As `activity.Recording.allow`."""
         self._run(self._recording.allow(applications))
+
+    def consent(self, kind: ConsentKind) -> Consent:
+        """As `activity.Recording.consent`."""
+        return self._look(lambda: self._recording.consent(kind))
+
+    def set_consent(self, kind: ConsentKind, mode: ConsentMode, targets: Iterable[str] = ()) -> Consent:
+        """As `activity.Recording.set_consent`."""
+        given: Consent = self._run(self._recording.set_consent(kind, mode, targets))
+        return given
+
+    def deliver(self, facts: Facts, *, vouched_root: str | None = None) -> Delivered:
+        """As `activity.Recording.deliver`."""
+        delivered: Delivered = self._run(self._recording.deliver(facts, vouched_root=vouched_root))
+        return delivered
+
+    def paired(self, kind: Literal["browser", "editor"]) -> bool:
+        """As `activity.Recording.paired`."""
+        return self._look(lambda: self._recording.paired(kind))
+
+    def pair(self, kind: Literal["browser", "editor"]) -> str:
+        """As `activity.Recording.pair`."""
+        return self._look(lambda: self._recording.pair(kind))
+
+    def episodes(self, start_ms: int, end_ms: int, *, workspace: str | None = None) -> list[StoredEpisode]:
+        """As `activity.Recording.episodes`."""
+        return self._look(lambda: self._recording.episodes(start_ms, end_ms, workspace=workspace))
+
+    def episode(self, identifier: str) -> StoredEpisode | None:
+        """As `activity.Recording.episode`."""
+        return self._look(lambda: self._recording.episode(identifier))
+
+    def search(self, text: str, *, since_ms: int | None = None, until_ms: int | None = None, limit: int = 50) -> list[Found]:
+        """As `activity.Recording.search`."""
+        return self._look(lambda: self._recording.search(text, since_ms=since_ms, until_ms=until_ms, limit=limit))
+
+    def counts(self) -> Counts:
+        """As `activity.Recording.counts`."""
+        return self._look(lambda: self._recording.counts())
+
+    def delete(self, scope: Scope) -> Deleted:
+        """As `activity.Recording.delete`."""
+        return self._look(lambda: self._recording.delete(scope))
+
+    def retention(self) -> Retention:
+        """As `activity.Recording.retention`."""
+        return self._look(lambda: self._recording.retention())
+
+    def set_retention(self, observation_hours: int, episode_days: int) -> Retention:
+        """As `activity.Recording.set_retention`."""
+        return self._look(lambda: self._recording.set_retention(observation_hours, episode_days))
 
     def wait_for_observation(
         self,

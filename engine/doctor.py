@@ -75,6 +75,10 @@ def _activity() -> Iterator[Finding]:
     yield from _packages("activity", "activity", {"dbus_fast": "D-Bus", "xcffib": "window focus on X11"})
     if find_spec("dbus_fast"):
         yield _attempt("activity", "accessibility bus", "limited", _accessibility)
+    from .activity_doctor import outcome
+    from .activity_options import default_data_dir
+
+    yield outcome(default_data_dir())
 
 
 def _accessibility() -> str:

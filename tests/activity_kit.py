@@ -86,7 +86,7 @@ def every_byte(folder: Path) -> bytes:
 
 
 SCRIPTED = """
-import json, os, signal, sys
+import json, os, signal, sys, time
 scripts, runs = json.loads(sys.argv[1]), sys.argv[2]
 with open(runs, "a+") as file:
     file.seek(0); number = len(file.read()); file.write("x")
@@ -101,7 +101,10 @@ def say(text):
     sys.stdout.write(text + "\\n"); sys.stdout.flush()
 for verb, *rest in scripts[min(number, len(scripts) - 1)]:
     if verb == "say": say(json.dumps(rest[0]))
+    elif verb == "now": say(json.dumps({**rest[0], "observedAtMs": time.time_ns() // 1_000_000}))
     elif verb == "raw": say(rest[0])
+    elif verb == "wait":
+        while not os.path.exists(rest[0]): time.sleep(0.01)
     elif verb == "await":
         while (seen := command()) != rest[0]:
             if seen in ("end", "shutdown"): sys.exit(0)

@@ -1,27 +1,25 @@
 """The host of a collector process: spawns it, reads its lines, carries out what the manager lifecycle says, and stores what was admitted.
 
 The engine drives it. It decides nothing: the manager says what to do with the process, `HostSession` which lines count, `Capture` what may
-be stored. Lines are read as they come; each chunk that was read becomes one transaction. The free text of a collector may be anything that
-stands on a screen, so it is never logged.
+be stored. Lines are read as they come; each chunk that was read becomes one transaction. A record that cannot be written for a while (a full
+disk, a lock of another program) loses nothing of what was admitted: it waits, health names the reason, and nothing more is read when too
+much waits. The free text of a collector may be anything that stands on a screen, so it is never logged.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import signal
-import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-import msgspec
-
-from ...errors import IllegalEvent, RemoteProtocolError, Unavailable
+from ...errors import IllegalEvent, LocalProtocolError, RemoteProtocolError, Unavailable
 from ...generated.collector.models import CollectorState, Configured, Diagnostic, Fatal, Health, Hello
 from ...generated.collector.vocabulary import DIAGNOSTIC_CODE, MAX_STDERR_BYTES
-from ...machines.collector.capture import Capture
+from ...machines.collector.capture import Capture, Delivered
+from ...machines.collector.clock import ClockWatch, Reading
 from ...machines.collector.controls import Command, RejectAck, ResolveAck, SendConfigure, SendPause, SendResume
 from ...machines.collector.effects import (
     CloseStdin,
@@ -34,18 +32,28 @@ from ...machines.collector.effects import (
     Terminate,
 )
 from ...machines.collector.facts import Facts
-from ...machines.collector.gates import Admitted
+from ...machines.collector.gates import Admitted, Refused, admit
 from ...machines.collector.lines import CollectorLines
-from ...machines.collector.manager import Manager
+from ...machines.collector.manager import ACK_TIMEOUT, HELLO_TIMEOUT, Manager
 from ...machines.collector.messages import HostSession, Observed, Repeated
-from ...machines.collector.outgoing import Sent, command
+from ...machines.collector.outgoing import Sent, line
 from ...machines.lifecycle import Deadline, Effect
 from ..log import get_logger
+from .clocks import read_clocks
+from .judge import Judge
 from .ownership import Ownership
 from .piped_process import PipedProcess
 from .store import Store
+from .stored import Added
+from .write_queue import WriteQueue
 
 _log = get_logger()
+
+LOGGED_DIAGNOSTICS = 100  #: the most diagnostics of one process that are logged; the rest is only read
+RECOVERY = HELLO_TIMEOUT + 2 * ACK_TIMEOUT  #: seconds within which a collector that was started again is running, or is given up
+RETRY = 0.25  #: seconds after which a record that could not be written is tried again
+LAST = 5.0  #: seconds for which a companion, and the end of the host, wait for a record that cannot be written
+PASSING = ("storage-locked", "storage-full")  # what may be over at the next try
 
 
 class CollectorHost:
@@ -63,6 +71,7 @@ class CollectorHost:
         command_line: Sequence[str],
         env: Mapping[str, str] | None,
         on_change: Callable[[], None],
+        clocks: Callable[[], Reading] | None = None,
     ) -> None:
         self._store = store
         self._capture = capture
@@ -76,13 +85,20 @@ class CollectorHost:
         self._process: PipedProcess | None = None
         self._splitter, self._readable = CollectorLines(), True
         self._heard_bytes = False
-        self._batch: list[Admitted] = []
+        self._judge = Judge(capture)
+        self._clocks = clocks or read_clocks
+        first = self._clocks()
+        self._watch, self._now_ms = ClockWatch(first), first.wall_ms
+        self._diagnostics = 0
+        self._queue = WriteQueue(store, self._count)
+        self._retry: asyncio.TimerHandle | None = None  # set while the record cannot be written
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._tickets: dict[int, asyncio.Future[None]] = {}
         self._last_ticket = 0
         self._tasks: set[asyncio.Task[None]] = set()
         self._failure: BaseException | None = None
         self._gone = asyncio.Event()
+        self._stepped = asyncio.Event()
         self.stderr = b""
         self.sweep_failed_at_ms: int | None = None
 
@@ -97,6 +113,10 @@ class CollectorHost:
 
     async def pause(self) -> None:
         """Stop recording, from this moment on. Raises Unavailable when the collector did not confirm it."""
+        self._look_at_the_clocks()
+        self._queue.mark("pause", self._now_ms)
+        with contextlib.suppress(Unavailable):  # it waits, and the next reading tells
+            self._flush()
         await self._control("pause")
 
     async def resume(self) -> None:
@@ -104,8 +124,69 @@ class CollectorHost:
         await self._control("resume")
 
     async def policy_replaced(self) -> None:
-        """Tell the collector the policy that `capture.rules` has now; returns when it is in force, or when there is no collector."""
+        """Tell the collector the policy that `capture.rules` has now; returns when it is in force, or when there is no collector.
+
+        What still waits for the record, and the new policy does not let in, is not stored any more.
+        """
+        self._queue.screen(self._still_admitted)
         await self._control("apply-policy", revision=self._capture.rules.policy.revision)
+
+    async def recover(self) -> None:
+        """Start a collector that was given up, as if it had never crashed; returns when it does what is desired.
+
+        Raises LocalProtocolError (code `collector-recover-refused`) while there is a collector, and Unavailable when another host captures
+        by now, or when the new collector does not do it.
+        """
+        borrowed = not self._ownership.owned
+        try:
+            await self._ownership.probe()
+        except Unavailable:
+            self._capture.owned = False
+            self._on_change()
+            raise
+        try:
+            self._step("recover")
+        except IllegalEvent:
+            if borrowed:
+                self._ownership.release()
+            raise
+        self._capture.owned = True
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(RECOVERY):
+                while not self._does_what_is_desired() and self._manager.state in _ON_THE_WAY:
+                    self._stepped.clear()
+                    await self._stepped.wait()
+        if not self._does_what_is_desired():
+            health = self.health()
+            raise Unavailable(f"the collector did not recover: {health.reason or health.capture}", "see the health of the capture")
+
+    async def deliver(self, facts: Facts, *, vouched_root: str | None) -> Delivered:
+        """Take in what a paired companion says; returns when it is committed, or with the reason why it is not.
+
+        `vouched_root` is the workspace that the companion names. Raises LocalProtocolError (code `companion-provider`) for an observation
+        of another provider, and Unavailable when the record cannot be written within 5 seconds: then it is not stored.
+        """
+        if facts.provider != "companion":
+            raise LocalProtocolError("companion-provider", f"{facts.provider} does not come from a companion")
+        self._look_at_the_clocks()
+        self._judge.begin()
+        taken = self._judge.companion(
+            facts, self._now_ms, state=self._manager.state, desired=self._manager.memory.controls.desired, vouched_root=vouched_root
+        )
+        if not isinstance(taken, Admitted):
+            self._on_change()
+            return Delivered(False, taken)
+        committed = asyncio.Event()
+        batch = self._queue.put_alone(taken, committed.set)
+        try:
+            self._flush()
+            async with asyncio.timeout(LAST):
+                await committed.wait()
+        except TimeoutError:
+            raise Unavailable(f"{self._capture.waits}: the record cannot be written", "see the health of the capture") from None
+        finally:
+            self._queue.withdraw(batch)
+        return Delivered(batch.added is not None and batch.added.stored == 1)
 
     async def stop(self) -> None:
         """End the collector and wait until it is gone; a second call does nothing. Raises the first fault of the host itself."""
@@ -118,6 +199,7 @@ class CollectorHost:
         if self._process is not None:
             await self._process.close()
         await asyncio.gather(*self._tasks, return_exceptions=True)  # what they raised is in _failure
+        await self._flush_the_rest()
         self._ownership.release()
         if self._failure is not None:
             failure, self._failure = self._failure, None
@@ -125,7 +207,9 @@ class CollectorHost:
 
     def health(self) -> Health:
         """Whether capture works, and if not, why."""
-        return self._capture.health(self._manager.state, self._session.hello, self.sweep_failed_at_ms)
+        return self._capture.health(
+            self._manager.state, self._session.hello, self.sweep_failed_at_ms, desired=self._manager.memory.controls.desired
+        )
 
     # stepping the lifecycle
 
@@ -133,6 +217,7 @@ class CollectorHost:
         now = asyncio.get_running_loop().time()
         for effect in self._manager.step(event, now, **data):
             self._carry_out(effect)
+        self._stepped.set()
         self._on_change()
 
     def _step_if_legal(self, event: str, **data: Any) -> None:
@@ -179,9 +264,13 @@ class CollectorHost:
             case ReleaseOwnership():
                 self._ownership.release()
             case DrainMessages():
-                pass  # each chunk is stored before the next is read, and an exit is told after the last one
+                pass  # each chunk and each delivery is stored before the next, and an exit is told after the last chunk
             case Deadline(name, at):
                 self._set_timer(name, at)
+
+    def _does_what_is_desired(self) -> bool:
+        desired = self._manager.memory.controls.desired
+        return self._manager.state == desired or (desired == "running" and self._manager.state == "permission-required")
 
     def _answer(self, ticket: int, error: Exception | None) -> None:
         answer = self._tickets.pop(ticket, None)
@@ -218,7 +307,7 @@ class CollectorHost:
         self._process = process
         self._session = HostSession(self._capture.unknown_fields)
         self._splitter, self._readable = CollectorLines(), True
-        self._heard_bytes, self.stderr = False, b""
+        self._heard_bytes, self.stderr, self._diagnostics = False, b"", 0
         self._capture.begin()
         self._step("spawned", piped=True)
 
@@ -238,63 +327,140 @@ class CollectorHost:
         """Take in what a chunk completes, and store it; False when nothing more of this process can be believed, or taken in."""
         broken: RemoteProtocolError | None = None
         try:
+            self._look_at_the_clocks()
+            self._judge.begin()
             try:
-                for line in splitter.feed(chunk):
-                    self._take(line)
+                for said in splitter.feed(chunk):
+                    self._take(said)
             except RemoteProtocolError as error:
                 broken = error
-            self._store_batch()
+            self._flush()
         except Exception as error:  # a full disk, a locked database, or a fault of ours: the manager's rule is the same for all
-            _log.error("cannot take in what the collector says", error=type(error).__name__)
-            self._step_if_legal("handler_failed", detail=f"cannot take in what the collector says: {type(error).__name__}")
+            fault = _told(error)
+            lost = {} if isinstance(error, Unavailable) else {"lost": self._queue.clear()}  # a fault of ours would only come again
+            _log.error("cannot take in what the collector says", error=fault, **lost)
+            self._step_if_legal("handler_failed", detail=f"cannot take in what the collector says: {fault}")
             return False
         if broken is not None:
             self._step_if_legal("protocol_broken", detail=broken.code)  # the sentence may quote what was said
         return broken is None
 
-    def _take(self, line: bytes) -> None:
-        match self._session.receive(line):
+    def _take(self, read: bytes) -> None:
+        match self._session.receive(read):
             case Observed(facts):
-                self._judge(facts)
+                self._judge_one(facts)
             case Repeated():
                 self._capture.refuse("duplicate")
             case Hello():
                 self._step_if_legal("hello_received", revision=self._capture.rules.policy.revision)
             case CollectorState() as said:
+                if said.state == "paused" or (said.state, said.reason) == ("degraded", "sleep"):
+                    self._queue.mark("pause" if said.state == "paused" else "sleep", self._now_ms)
                 self._step_if_legal("state_reported", report=said.state, trusted=said.accessibility_trusted, reason=said.reason or "")
             case Configured(revision=revision):
                 self._step_if_legal("policy_acknowledged", revision=revision)
                 for facts in self._capture.release():
-                    self._judge(facts)
+                    self._judge_one(facts)
             case Fatal(code=code, message=message):
                 self._step_if_legal("fatal_received", code=code, message=message)
             case Diagnostic(level=level, code=code):
-                _log.info("collector diagnostic", level=level, code=code if code in DIAGNOSTIC_CODE else "another")
+                self._diagnostics += 1
+                if self._diagnostics <= LOGGED_DIAGNOSTICS:
+                    _log.info("collector diagnostic", level=level, code=code if code in DIAGNOSTIC_CODE else "another")
 
-    def _judge(self, facts: Facts) -> None:
+    def _judge_one(self, facts: Facts) -> None:
         """Pass an observation to the choke point."""
-        admitted = self._taken(facts)
-        if admitted is not None and admitted.resource is not None and admitted.resource.path is not None:
-            real = os.path.realpath(admitted.resource.path)
-            if real != admitted.resource.path:  # it may lead where the policy does not: judge the place itself
-                admitted = self._taken(msgspec.structs.replace(facts, document=real))
+        memory = self._manager.memory
+        admitted = self._judge.judge(
+            facts, self._now_ms, state=self._manager.state, desired=memory.controls.desired, acknowledged=memory.policy is not None
+        )
         if admitted is not None:
-            self._batch.append(admitted)
+            self._queue.put(admitted)
 
-    def _taken(self, facts: Facts) -> Admitted | None:
-        now_ms = time.time_ns() // 1_000_000
-        return self._capture.take(facts, now_ms, state=self._manager.state, desired=self._manager.memory.controls.desired)
+    # the record
 
-    def _store_batch(self) -> None:
-        batch, self._batch = self._batch, []
-        if batch:
-            self._capture.refuse("duplicate", len(batch) - self._store.add(batch))
+    def _flush(self) -> None:
+        """Commit what waits. Raises Unavailable for what a later try would not mend; what it is about still waits then."""
+        if self._retry is None and self._queue:
+            try:
+                with self._store.briefly():
+                    self._queue.flush()
+            except Unavailable as error:
+                if not error.reason.startswith(PASSING):
+                    raise
+                if self._capture.waits is None:
+                    _log.warning("the record cannot be written for now", reason=error.reason)
+                self._capture.waits = error.reason.partition(":")[0]
+                self._retry = asyncio.get_running_loop().call_later(RETRY, self._try_again)
+            else:
+                self._written()
+        if self._process is not None and self._retry is not None and self._queue.crowded:
+            self._process.hold()
         self._on_change()
+
+    def _try_again(self) -> None:
+        self._retry = None
+        try:
+            self._flush()
+        except Unavailable as error:
+            self._step_if_legal("handler_failed", detail=f"cannot store what the collector said: {_told(error)}")
+        except Exception as error:
+            self._host_failed(error)
+        else:
+            if self._retry is None:
+                self._written()
+
+    def _written(self) -> None:
+        """The record takes what it is given: nothing waits for it any more."""
+        if self._capture.waits is not None:
+            self._capture.waits = None
+            _log.info("the record is written again")
+        if self._process is not None:
+            self._process.let_go()
+
+    async def _flush_the_rest(self) -> None:
+        """Commit what still waits at the end, for which it waits a while; what cannot be written by then is given up, and said so."""
+        if self._retry is not None:
+            self._retry.cancel()
+        end = asyncio.get_running_loop().time() + LAST
+        while self._queue:
+            try:
+                with self._store.briefly():
+                    self._queue.flush()
+            except Unavailable as error:
+                if error.reason.startswith(PASSING[0]) and asyncio.get_running_loop().time() < end:
+                    await asyncio.sleep(RETRY)
+                else:
+                    _log.error("what was seen last cannot be stored", reason=error.reason, lost=self._queue.clear())
+        self._capture.waits = None
+
+    def _count(self, added: Added) -> None:
+        self._capture.refuse("duplicate", added.duplicates)
+        self._capture.refuse("deleted-range", added.deleted_range)
+
+    def _still_admitted(self, admitted: Admitted) -> bool:
+        """Whether the policy of now lets in what an earlier one did; it is counted when not."""
+        vouched = admitted.workspace.root if admitted.workspace is not None and admitted.workspace.source == "companion" else None
+        verdict = admit(admitted.facts, self._capture.rules, self._now_ms, vouched_root=vouched)
+        if isinstance(verdict, Refused):
+            self._capture.refuse(verdict.reason)
+        return not isinstance(verdict, Refused)
+
+    # time
+
+    def _look_at_the_clocks(self) -> None:
+        """Set the time of what is taken in now, and end the episode where the machine slept, or its clock was set, since the last look."""
+        reading = self._clocks()
+        self._now_ms = reading.wall_ms
+        gap = self._watch.look(reading)
+        if gap is not None:
+            _log.info("the clocks show a gap", kind=gap.kind, seconds=gap.by_ms // 1000)
+            self._queue.mark("sleep", gap.at_ms)
 
     def _write(self, named: Command | None, effect: Sent) -> None:
         rules = self._capture.rules
-        line = msgspec.json.encode(command(effect, rules.policy.for_collector(rules.table))) + b"\n"
-        if (self._process is None or not self._process.write(line)) and named is not None:
+        said = line(effect, rules.policy.for_collector(rules.table))
+        if (self._process is None or not self._process.write(said)) and named is not None:
             self._soon("write_failed", command=named, detail="its standard input is closed")
 
     def _soon(self, event: str, **data: Any) -> None:
@@ -327,3 +493,11 @@ class CollectorHost:
         self._failure = self._failure or error
         event = "spawn_failed" if self._manager.state == "spawning" else "handler_failed"
         self._step_if_legal(event, detail=f"the host failed: {type(error).__name__}")
+
+
+_ON_THE_WAY = ("spawning", "hello", "configuring", "running", "paused", "degraded")
+
+
+def _told(error: Exception) -> str:
+    """A sentence about a fault of the host: the store names what is wrong with the record, and nothing else can be quoted safely."""
+    return error.reason if isinstance(error, Unavailable) else type(error).__name__

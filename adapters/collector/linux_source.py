@@ -1,4 +1,4 @@
-"""What a Linux desktop says of the application in front: X names the window, `.desktop` files its id, AT-SPI its title and focus.
+"""What a Linux desktop says of the application in front: its compositor names the window, `.desktop` files the id, AT-SPI title and focus.
 
 The collector process asks it. It reads a window only when asked to describe it, and says nothing of one that was no longer in front when
 it had been read.
@@ -10,81 +10,117 @@ import asyncio
 import contextlib
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from ...generated.collector.models import Platform
+from ...machines.collector.active_window import ActiveWindow
 from ...machines.collector.focus import wants_display_title
 from ...machines.collector.tracking import Application, Describe, Description
 from .atspi import Accessibility
 from .atspi_bus import AccessibilityBus, AccessibilityUnavailable
+from .dbus import BusError
 from .desktop_files import DesktopFiles
-from .display_thread import DisplayThread
-from .foreground_x11 import X11Foreground, X11Unavailable
+from .foreground import Foreground, foregrounds
+from .idle import Idle
+from .sleep import SleepWatch
+from .source import Availability
+from .x11_desktop import X11Desktop
 
-
-@dataclass(frozen=True, slots=True)
-class Availability:
-    """Whether windows can be read: `trusted`, else the `reason` for a person."""
-
-    trusted: bool
-    reason: str = ""
+REACH_SECONDS = 0.9
+MAX_SANDBOX_BYTES = 65_536
 
 
 class LinuxSource:
-    """One session of one person. `changed` is called when another look is worth while. Use `close` at the end.
-
-    `broken` says that the bus was lost, so that `availability` has to be asked before the next look.
-    """
+    """One session of one person: the `Source` of a Linux desktop. `env` says which; use `close` at the end."""
 
     platform: Platform = "linux"
 
-    def __init__(self, changed: Callable[[], None], env: Mapping[str, str] = os.environ, *, enable_accessibility: bool = False) -> None:
+    def __init__(
+        self,
+        changed: Callable[[], None],
+        slept: Callable[[bool], None],
+        env: Mapping[str, str] = os.environ,
+        *,
+        enable_accessibility: bool = False,
+    ) -> None:
         self._changed = changed
         self._env = env
         self._enable = enable_accessibility
         self._files = DesktopFiles(env)
         self._accessibility = Accessibility(changed)
-        self.broken = False
+        self._x11 = X11Desktop(env, changed) if env.get("DISPLAY") and not env.get("WAYLAND_DISPLAY") else None
+        self._foregrounds = foregrounds(env, changed, self._x11, self._accessibility)
+        self._foreground: Foreground | None = None
+        self._idle = Idle.of_session(env, self._x11)
+        self._sleep = SleepWatch(env, slept)
         self._bus: AccessibilityBus | None = None
         self._losing: asyncio.Task[None] | None = None
-        self._display: DisplayThread | None = None
+        self.broken = False
+
+    @property
+    def notes(self) -> str:
+        """Which sources are in use, and what nothing here can tell."""
+        idle = self._idle.name or "none (nothing here tells how long the person has been still, so activity is left out)"
+        sleep = self._sleep.name or "not announced (no logind; a suspend is noticed after it, by the clocks)"
+        said = f"foreground: {self._foreground.name if self._foreground else 'none'}; idle: {idle}; sleep: {sleep}"
+        return f"{said}; accessibility: turned on for every program of this session, as told" if self._enable else said
 
     async def availability(self) -> Availability:
-        """Connect where nothing is connected, check what is; answers within about a second and never raises for what is missing."""
-        _, availability = await asyncio.gather(self._open_display(), self._reach_bus())
+        """Connect where nothing is connected, and check what is."""
+        availability, _ = await asyncio.gather(self._reach_bus(), self._reach_the_rest())
         return availability
+
+    async def attach(self) -> None:
+        """Listen to the programs on the accessibility bus."""
+        try:
+            if self._bus is not None:
+                await self._bus.subscribe()
+        except BusError:
+            self.broken = True
+
+    def detach(self) -> None:
+        """Listen to no program any more, and forget what had the focus."""
+        if self._bus is not None:
+            self._bus.unsubscribe()
+        self._accessibility.forget()
 
     async def foreground(self) -> Application | None:
         """The application in front by its possible ids, or None when that is not known."""
-        if self._display is not None and self._display.is_open:
-            try:
-                window = await self._display.ask(X11Foreground.active)
-            except X11Unavailable:
-                return None
-            return None if window is None or window.pid is None else self._application(window.pid, window.names, window.window)
-        pid = await self._accessibility.active_pid()
-        return None if pid is None else self._application(pid, (), 0)
+        window = None if self._foreground is None else await self._foreground.active()
+        return None if window is None or window.pid is None else self._application(window, window.pid)
 
     async def describe(self, asked: Describe) -> Description | None:
         """Read the focused window of the application in front; None when another window was in front afterwards."""
         application = asked.application
-        found = await self._accessibility.describe(application.pid, _program(application.pid))
-        title, idle = None, None
-        if self._display is not None:
-            with contextlib.suppress(X11Unavailable):
-                idle = await self._display.ask(X11Foreground.idle_seconds)
-                if wants_display_title(found.element, found.title, asked.adapter):
-                    title = await self._display.ask(lambda display: display.title(application.window))
+        found, idle = await asyncio.gather(self._accessibility.describe(application.pid, _program(application.pid)), self._idle.seconds())
+        title = None
+        if self._foreground is not None and wants_display_title(found.element, found.title, asked.adapter):
+            title = await self._foreground.title(application.window)
         if await self.foreground() != application:
             return None
         return Description(found.element, found.app_name, found.title, title, role=found.role, idle_seconds=idle)
 
     async def close(self) -> None:
-        """Leave the buses and the display."""
+        """Leave the buses, the compositor and the display."""
         await self._drop_bus()
-        if self._display is not None:
-            await self._display.close()
+        await asyncio.gather(self._sleep.close(), self._idle.close(), *(source.close() for source in self._foregrounds))
+
+    async def _reach_the_rest(self) -> None:
+        """What is not reached in time is reached at a later heartbeat."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(REACH_SECONDS):
+                await asyncio.gather(self._choose_foreground(), self._sleep.open())
+                await self._idle.choose()  # the display is open by then
+
+    async def _choose_foreground(self) -> None:
+        """The first source that can be asked now. The ones after it are let go."""
+        for position, source in enumerate(self._foregrounds):
+            if await source.open():
+                if source is not self._foreground:
+                    self._foreground = source
+                    for other in self._foregrounds[position + 1 :]:
+                        await other.close()
+                return
 
     async def _reach_bus(self) -> Availability:
         try:
@@ -119,18 +155,14 @@ class LinuxSource:
         self._accessibility.attach(None)
         self.broken = False
 
-    async def _open_display(self) -> None:
-        # Under Wayland the X server knows only the programs that still speak X: it would name the wrong window.
-        if self._env.get("WAYLAND_DISPLAY"):
-            return
-        if self._display is None or self._display.gone:
-            self._display = DisplayThread(self._changed, self._env)
-        await self._display.ready()
-
-    def _application(self, pid: int, names: tuple[str, ...], window: int) -> Application:
-        program = _program(pid)
-        found = self._files.find(names, program)
-        return Application(pid, tuple(name for name in (found, program) if name), window)
+    def _application(self, window: ActiveWindow, pid: int) -> Application:
+        program, sandbox = _program(pid), _sandbox(pid)
+        names = window.names if sandbox is None else (sandbox, *window.names)
+        found = self._files.entry(names, program)
+        if found is not None and found.is_browser:
+            # No platform tells its private windows from others: it is recorded through its companion only, whatever a table says.
+            return Application(pid, (), window.window)
+        return Application(pid, tuple(name for name in (found and found.id, program) if name), window.window)
 
 
 def _program(pid: int) -> str | None:
@@ -140,3 +172,14 @@ def _program(pid: int) -> str | None:
     except OSError:
         return None
     return path.removesuffix(" (deleted)").rpartition("/")[2].encode("utf-8", "replace").decode() or None
+
+
+def _sandbox(pid: int) -> str | None:
+    """The application id that flatpak wrote into the sandbox of a process; None outside of one."""
+    try:
+        with Path(f"/proc/{pid}/root/.flatpak-info").open("rb") as file:
+            lines = file.read(MAX_SANDBOX_BYTES).decode("utf-8", "replace").splitlines()
+    except OSError:
+        return None
+    group = lines[lines.index("[Application]") + 1 :] if "[Application]" in lines else []
+    return next((line.removeprefix("name=") for line in group if line.startswith("name=")), None) or None

@@ -34,6 +34,7 @@ class PipedProcess(asyncio.SubprocessProtocol):
         self._on_end = on_end
         self._over = asyncio.Event()
         self._timer: asyncio.TimerHandle | None = None
+        self._held = False
 
     def write(self, data: bytes) -> bool:
         """Queue data for its standard input; False when that is closed."""
@@ -45,6 +46,18 @@ class PipedProcess(asyncio.SubprocessProtocol):
     def close_stdin(self) -> None:
         """Close its standard input, after what is queued."""
         self._stdin.close()
+
+    def hold(self) -> None:
+        """Read no more of its output, so that it waits when its pipe is full. What a process leaves at its end is read all the same."""
+        if self._transport.get_returncode() is None and not self._held:
+            self._held = True
+            self._stdout.pause_reading()
+
+    def let_go(self) -> None:
+        """Read its output again."""
+        if self._held:
+            self._held = False
+            self._stdout.resume_reading()
 
     def send_signal(self, number: signal.Signals) -> None:
         """Signal the process and all of its group; nothing happens when none is left."""
@@ -65,6 +78,7 @@ class PipedProcess(asyncio.SubprocessProtocol):
         """It runs."""
         self._transport = cast(asyncio.SubprocessTransport, transport)
         self._stdin = cast(asyncio.WriteTransport, self._transport.get_pipe_transport(0))
+        self._stdout = cast(asyncio.ReadTransport, self._transport.get_pipe_transport(1))
         self._pid = self._transport.get_pid()
         self._on_start(self)
 
@@ -79,6 +93,7 @@ class PipedProcess(asyncio.SubprocessProtocol):
 
     def process_exited(self) -> None:
         """It ended; the rest of its output may still be under way."""
+        self.let_go()
         self._after(EOF_SECONDS, self._close_pipes)
 
     def connection_lost(self, exc: Exception | None) -> None:

@@ -9,6 +9,10 @@ from typing import Literal
 Result = Literal["pass", "fail", "unproved", "skip", "declared"]
 
 
+class Silent(Exception):
+    """The program did not do what the rest of a scenario needs: its remaining checks have nothing to look at."""
+
+
 @dataclass(frozen=True)
 class Check:
     """One rule that is checked: a stable name, the clause it comes from, and what must hold in one sentence."""
@@ -75,6 +79,7 @@ class Report:
     history: tuple[tuple[str, float], ...]
     started_ms: int  #: wall clock
     trouble: str = ""  #: why there is no verdict over checks, when there is none
+    protocol: str = "termwright/3"
 
     @property
     def verdict(self) -> str:

@@ -10,10 +10,10 @@ from msgspec import UNSET
 
 from ...generated.termwright.models import Snapshot
 from . import rules
-from .findings import Check, Finding, failed, judged, passed, skipped
+from .findings import Check, Finding, Silent, failed, judged, passed, skipped
 from .scenario import Scenario, Tell
 from .session import Session
-from .stage import DRAWING, Lab, Silent, Stage
+from .stage import DRAWING, Lab, Stage
 
 #: Presses of the stimulus keys that are sent at once, and resync requests.
 FLOOD = 40

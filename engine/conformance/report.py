@@ -17,12 +17,12 @@ _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def line(outcome: Outcome) -> str:
-    """One check on one line: result, name, clause, what was seen. One that failed has its rule on the next."""
+    """One check on one line: result, name, clause without its protocol, what was seen. One that failed has its rule on the next."""
     finding, check = outcome.finding, outcome.check
-    clause = check.clause.removeprefix("termwright/3, ")
-    told = f"{_LABEL[finding.result]:<9} {check.name:<19} {clause:<22} {finding.detail or check.rule}".rstrip()
+    clause = check.clause.partition(", ")[2] or check.clause
+    told = f"{_LABEL[finding.result]:<9} {check.name:<24} {clause:<22} {finding.detail or check.rule}".rstrip()
     if finding.result in ("fail", "unproved"):
-        return f"{told}\n{'':<9} {'':<19} {'':<22} rule: {check.rule} [{check.clause}]"
+        return f"{told}\n{'':<9} {'':<24} {'':<22} rule: {check.rule} [{check.clause}]"
     return told
 
 
@@ -52,7 +52,7 @@ def as_json(report: Report, allowed: Collection[str]) -> str:
     """The whole report as one JSON object, indented."""
     return json.dumps(
         {
-            "protocol": "termwright/3",
+            "protocol": report.protocol,
             "program": list(report.program),
             "adapter": report.adapter,
             "announced": list(report.announced),
@@ -92,7 +92,7 @@ def as_junit(report: Report) -> str:
     suite = ElementTree.SubElement(
         root,
         "testsuite",
-        name="termwright/3 conformance",
+        name=f"{report.protocol} conformance",
         tests=str(len(report.outcomes)),
         failures=str(results["fail"] + results["unproved"]),
         skipped=str(results["skip"]),

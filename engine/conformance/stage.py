@@ -20,6 +20,7 @@ import msgspec
 from ...adapters.termwright.bench import Bench
 from ...machines.termwright.framing import encode_frame
 from ...machines.termwright.limits import ABSOLUTE_LIMITS, DEFAULT_LIMITS
+from .findings import Silent
 from .fixture import EVENTS_VARIABLE, Fixture, Received
 from .session import Session
 
@@ -30,10 +31,6 @@ QUIET = 0.25
 DRAWING = 3.0
 #: What the suite grants to an adapter that announces logs: few enough that a flood shows at once.
 LOG_RATE, LOG_BURST = 20, 10
-
-
-class Silent(Exception):
-    """The adapter did not do what the rest of the scenario needs: its remaining checks have nothing to look at."""
 
 
 @dataclass

@@ -11,6 +11,9 @@ from ...machines.termwright.limits import DEFAULT_LIMITS
 from ...machines.termwright.messages import parse_adapter_message, read_adapter_message
 from .vector_cases import Answer, Document, Untestable, Verdict, body, canonical, cases, outcome, snapshot_of_size
 
+#: Bytes of the largest stream or snapshot that is made anew: well above the absolute ceilings.
+MAX_RESTORED = 1 << 25
+
 
 def run_framing(document: Document) -> Iterator[Answer]:
     """Every case of one framing file."""
@@ -95,7 +98,7 @@ def _restored(chunk: bytes, size: int) -> bytes | None:
     if len(chunk) == size:
         return chunk
     length, shown = int.from_bytes(chunk[:HEADER_BYTES], "big"), chunk[HEADER_BYTES:]
-    if length + HEADER_BYTES != size:
+    if length + HEADER_BYTES != size or size > MAX_RESTORED:
         return None
     for width in range(1, 17):
         unit = shown[:width]
@@ -118,6 +121,8 @@ def _quirk(name: str, case: Document) -> Answer:
     if name != "bytes_between" and not (kind in ("framed", "unframed") and number.isdigit()):
         return Untestable(name, "a quirk that this runner does not know")
     size = int(case["snapshotBytes"]) if "snapshotBytes" in case else 2156
+    if size > MAX_RESTORED:
+        return Untestable(name, f"a snapshot of {size} bytes is beyond every ceiling")
     message = {"type": "semantic-full", "snapshot": snapshot_of_size(size)}
     between = {"maxSnapshotBytes": (size + len(body(message))) // 2}
     limits = {**DEFAULT_LIMITS, **({"maxDepth": int(number)} if number else between)}

@@ -17,6 +17,8 @@ from .vector_formats import recognise
 
 #: Characters of an expected or actual value that a line shows.
 SHOWN = 120
+#: Digits of the longest integer that a double holds, and its sign.
+MAX_DIGITS = 310
 
 
 @dataclass
@@ -32,26 +34,28 @@ class Tally:
     def lines(self) -> Iterator[str]:
         """One line a mismatch (file, case, expected, actual), one a reason why cases were not run, then the count."""
         for name, verdict in self.mismatches:
-            yield f"mismatch  {name}  {verdict.case}  expected {_short(verdict.expected)}, actual {_short(verdict.actual)}"
+            yield _line(f"mismatch  {name}  {verdict.case}  expected {_short(verdict.expected)}, actual {_short(verdict.actual)}")
         reasons = dict.fromkeys((name, case.reason) for name, case in self.untestable)
         for name, reason in reasons:
             cases = [case.case for file, case in self.untestable if (file, case.reason) == (name, reason)]
-            yield f"not run   {name}  {', '.join(cases)}: {reason}"
+            yield _line(f"not run   {name}  {', '.join(cases)}: {reason}")
         if self.ignored:
-            yield f"ignored   {', '.join(self.ignored)}: no known vector format"
+            yield _line(f"ignored   {', '.join(self.ignored)}: no known vector format")
         yield f"{self.files} files, {self.cases} cases, {len(self.mismatches)} mismatches, {len(self.untestable)} not run"
 
 
 def run_vectors(directory: Path) -> Tally:
-    """Every `*.json` of a known format in `directory`, in the order of the names. A file that is no JSON is a mismatch of its own.
+    """Every `*.json` of a known format in `directory`, in the order of the names.
+
+    A file that cannot be read or is no JSON is a mismatch of its own, and the others still run.
 
     Raises `Unavailable` when there is no vector file at all: nothing looked at is not the same as nothing wrong.
     """
     tally = Tally()
     for path in sorted(directory.glob("*.json")):
         try:
-            document = json.loads(path.read_text("utf-8"))
-        except (ValueError, RecursionError) as cause:
+            document = json.loads(path.read_text("utf-8"), parse_int=_integer, parse_constant=_no_number)
+        except (ValueError, RecursionError, OSError) as cause:
             tally.files += 1
             tally.cases += 1
             tally.mismatches.append((path.name, Verdict("(the file)", "JSON", f"{type(cause).__name__}: {cause}")))
@@ -75,3 +79,17 @@ def run_vectors(directory: Path) -> Tally:
 
 def _short(text: str) -> str:
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}… ({len(text)} characters)"
+
+
+def _line(text: str) -> str:
+    """One line for a person's terminal, whatever a vector's names and values hold."""
+    return "".join(character if character.isprintable() else ascii(character)[1:-1] for character in text)
+
+
+def _integer(digits: str) -> int | float:
+    """An integer; one that is beyond every double is infinite, as where vectors come from."""
+    return float(digits) if len(digits) > MAX_DIGITS else int(digits)
+
+
+def _no_number(word: str) -> None:
+    raise ValueError(f"{word} is no JSON")

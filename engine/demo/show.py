@@ -17,6 +17,9 @@ from rich.text import Text
 
 from ...errors import Unavailable
 from .. import activity, desktop, probe, terminal
+from ..activity_day import app_shown, arrange
+from ..activity_options import day_span
+from ..activity_timeline import day_lines, glyphs_for, styled
 from .stage import DESKTOP_ID, HERE, private_stage
 
 WIDTH, HEIGHT = 1120, 700
@@ -63,7 +66,7 @@ async def play(out: Path, keep: bool) -> None:
             status.stop()
 
             console.print(_desktop_panel(console, picture, out / "desktop.png"))
-            console.print(_activity_panel(recording, before))
+            console.print(_activity_panel(console, recording, before))
             console.print(_terminal_panel(board, first))
             console.print(_summary(out, recording, before, board))
             if keep:
@@ -131,16 +134,20 @@ def _thumbnail(picture: desktop.Frame, columns: int) -> Text:
     return text
 
 
-def _activity_panel(recording: activity.Recording, before: int) -> Panel:
+def _activity_panel(console: Console, recording: activity.Recording, before: int) -> Panel:
+    """Today's episodes, as `triptych activity today` shows them, and the observations that this show added."""
+    start_ms, end_ms = day_span(datetime.now().date())
+    today = arrange(recording.episodes(start_ms, end_ms), start_ms, end_ms)
+    timeline = styled(day_lines(today, min(console.width, 120) - 4, glyphs_for(console.encoding), episodes=4))
     table = Table(box=None, pad_edge=False, expand=True)
     for heading in ("time", "application", "window", "focused element"):
         table.add_column(heading, header_style="bold")
     for row in recording.observations(after_id=before):
         at = datetime.fromtimestamp(row.observed_at_ms / 1000).strftime("%H:%M:%S")
-        table.add_row(at, row.app_name or row.bundle_id, row.title or "", row.role or "")
+        table.add_row(at, app_shown(row.app_name, row.bundle_id), row.title or "", row.role or "")
     refused = recording.health.refusals.by_reason
     withheld = ", ".join(f"{count} × {reason}" for reason, count in sorted(refused.items())) or "nothing"
-    return Panel(table, title="activity", subtitle=f"withheld and only counted: {withheld}", border_style="green")
+    return Panel(Group(timeline, "", table), title="activity", subtitle=f"withheld and only counted: {withheld}", border_style="green")
 
 
 def _terminal_panel(board: terminal.Terminal, first: terminal.Snapshot) -> Panel:

@@ -99,6 +99,128 @@ class CompanionError(Struct, frozen=True, forbid_unknown_fields=True, gc=False, 
     """The sentence that says what was wrong."""
 
 
+class FixtureAvailability(Struct, frozen=True, forbid_unknown_fields=True, gc=False, kw_only=True):
+    """Whether the accessibility interface may be read and answers."""
+
+    trusted: Annotated[bool, Meta(description="It may, and does.")]
+    """It may, and does."""
+    reason: Annotated[str, Meta(description="Why not.")] | UnsetType = UNSET
+    """Why not."""
+
+
+FixturePower: TypeAlias = Annotated[
+    Literal["sleep", "wake"],
+    Meta(description="The machine is about to sleep, or has woken."),
+]
+"""The machine is about to sleep, or has woken."""
+
+
+class AxWindow(Struct, frozen=True, forbid_unknown_fields=True, gc=False, kw_only=True):
+    """Attributes of AXFocusedWindow."""
+
+    title: Annotated[str, Meta(description="AXTitle.")] | UnsetType = UNSET
+    """AXTitle."""
+    document: (
+        Annotated[str, Meta(description="AXDocument, a URL or a path.")] | UnsetType
+    ) = UNSET
+    """AXDocument, a URL or a path."""
+
+
+AxError: TypeAlias = Annotated[
+    int, Meta(description="An AXError; 0 is success.", ge=-25299, le=0)
+]
+"""An AXError; 0 is success."""
+
+
+class AxFocus(Struct, frozen=True, forbid_unknown_fields=True, gc=False, kw_only=True):
+    """AXFocusedUIElement and its attributes."""
+
+    error: AxError
+    role: (
+        Annotated[str, Meta(description="AXRole; absent when it could not be read.")]
+        | UnsetType
+    ) = UNSET
+    """AXRole; absent when it could not be read."""
+    subrole: Annotated[str, Meta(description="AXSubrole.")] | UnsetType = UNSET
+    """AXSubrole."""
+    subrole_error: AxError | UnsetType = field(name="subroleError", default=UNSET)
+
+
+class UiaWindow(Struct, frozen=True, forbid_unknown_fields=True, gc=False, kw_only=True):
+    """The foreground window."""
+
+    title: Annotated[str, Meta(description="What GetWindowText gives.")] | UnsetType = (
+        UNSET
+    )
+    """What GetWindowText gives."""
+
+
+class UiaFocus(Struct, frozen=True, forbid_unknown_fields=True, gc=False, kw_only=True):
+    """GetFocusedElement and its properties."""
+
+    error: Annotated[
+        int,
+        Meta(
+            description="The HRESULT as an unsigned number; 0 is success, 2147746308 UIA_E_NOTSUPPORTED.",
+            ge=0,
+            le=4294967295,
+        ),
+    ]
+    """The HRESULT as an unsigned number; 0 is success, 2147746308 UIA_E_NOTSUPPORTED."""
+    control_type: (
+        Annotated[int, Meta(description="CurrentControlType.", ge=0, le=65535)]
+        | UnsetType
+    ) = field(name="controlType", default=UNSET)
+    """CurrentControlType."""
+    is_password: Annotated[bool, Meta(description="CurrentIsPassword.")] | UnsetType = (
+        field(name="isPassword", default=UNSET)
+    )
+    """CurrentIsPassword."""
+
+
+class AtSpiWindow(Struct, frozen=True, forbid_unknown_fields=True, gc=False, kw_only=True):
+    """The active frame of the application on the accessibility bus."""
+
+    application_name: (
+        Annotated[str, Meta(description="Name of the application's root.")] | UnsetType
+    ) = field(name="applicationName", default=UNSET)
+    """Name of the application's root."""
+    title: Annotated[str, Meta(description="Name of the frame.")] | UnsetType = UNSET
+    """Name of the frame."""
+
+
+class AtSpiFocused(Struct, frozen=True, forbid_unknown_fields=True, gc=False, kw_only=True):
+    """One node with the state FOCUSED."""
+
+    role: Annotated[
+        int, Meta(description="GetRole; 40 is a password field.", ge=0, le=65535)
+    ]
+    """GetRole; 40 is a password field."""
+    role_name: Annotated[str, Meta(description="GetRoleName.")] = field(name="roleName")
+    """GetRoleName."""
+
+
+class AtSpiFocus(Struct, frozen=True, forbid_unknown_fields=True, gc=False, kw_only=True):
+    """What the accessibility bus says of the focus."""
+
+    answered: Annotated[bool, Meta(description="Every question had its answer.")]
+    """Every question had its answer."""
+    on_bus: Annotated[bool, Meta(description="The program can be asked.")] = field(
+        name="onBus"
+    )
+    """The program can be asked."""
+    focused: (
+        Annotated[
+            tuple[AtSpiFocused, ...],
+            Meta(
+                description="The nodes that say that they have the focus, the latest last."
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
+    """The nodes that say that they have the focus, the latest last."""
+
+
 class WirePolicy(Struct, frozen=True, forbid_unknown_fields=True, gc=False, kw_only=True):
     """What the collector may look at: only what is allowed."""
 
@@ -616,6 +738,123 @@ class CompanionAlive(Struct, frozen=True, forbid_unknown_fields=True, gc=False, 
     port: Port
 
 
+class FixtureStart(Struct, frozen=True, forbid_unknown_fields=True, gc=False, kw_only=True, tag_field="type", tag="start"):
+    """The first line: whose facts follow."""
+
+    fixture: Annotated[Literal[1], Meta(description="The version of this form.")]
+    """The version of this form."""
+    platform: Platform
+    name: Name
+
+
+class AxApplication(Struct, frozen=True, forbid_unknown_fields=True, gc=False, kw_only=True):
+    """The frontmost application as NSWorkspace names it."""
+
+    pid: NonNegativeInt
+    bundle_identifier: Annotated[str, Meta(description="CFBundleIdentifier.")] = field(
+        name="bundleIdentifier"
+    )
+    """CFBundleIdentifier."""
+    localized_name: (
+        Annotated[str, Meta(description="The name in the language of the person.")]
+        | UnsetType
+    ) = field(name="localizedName", default=UNSET)
+    """The name in the language of the person."""
+
+
+class AxStep(Struct, frozen=True, forbid_unknown_fields=True, gc=False, kw_only=True, tag_field="type", tag="ax"):
+    """What macOS says at one moment; without an application nobody is in front."""
+
+    application: AxApplication | UnsetType = UNSET
+    window: AxWindow | UnsetType = UNSET
+    focus: AxFocus | UnsetType = UNSET
+    idle_seconds: (
+        Annotated[
+            float,
+            Meta(
+                description="Seconds since the last input; absent when unknown.", ge=0.0
+            ),
+        ]
+        | UnsetType
+    ) = field(name="idleSeconds", default=UNSET)
+    """Seconds since the last input; absent when unknown."""
+    availability: FixtureAvailability | UnsetType = UNSET
+    power: FixturePower | UnsetType = UNSET
+
+
+class UiaApplication(Struct, frozen=True, forbid_unknown_fields=True, gc=False, kw_only=True):
+    """The process of the foreground window."""
+
+    pid: NonNegativeInt
+    image: Annotated[str, Meta(description="The file name of its executable.")]
+    """The file name of its executable."""
+    app_user_model_id: (
+        Annotated[str, Meta(description="The AppUserModelID of the window.")]
+        | UnsetType
+    ) = field(name="appUserModelId", default=UNSET)
+    """The AppUserModelID of the window."""
+
+
+class UiaStep(Struct, frozen=True, forbid_unknown_fields=True, gc=False, kw_only=True, tag_field="type", tag="uia"):
+    """What Windows says at one moment; without an application nobody is in front."""
+
+    application: UiaApplication | UnsetType = UNSET
+    window: UiaWindow | UnsetType = UNSET
+    focus: UiaFocus | UnsetType = UNSET
+    idle_seconds: (
+        Annotated[
+            float,
+            Meta(
+                description="Seconds since the last input; absent when unknown.", ge=0.0
+            ),
+        ]
+        | UnsetType
+    ) = field(name="idleSeconds", default=UNSET)
+    """Seconds since the last input; absent when unknown."""
+    availability: FixtureAvailability | UnsetType = UNSET
+    power: FixturePower | UnsetType = UNSET
+
+
+class AtSpiApplication(Struct, frozen=True, forbid_unknown_fields=True, gc=False, kw_only=True):
+    """The process of the active window."""
+
+    pid: NonNegativeInt
+    program: Annotated[str, Meta(description="The base name of its executable.")]
+    """The base name of its executable."""
+    desktop_file: (
+        Annotated[str, Meta(description="The .desktop file that was found for it.")]
+        | UnsetType
+    ) = field(name="desktopFile", default=UNSET)
+    """The .desktop file that was found for it."""
+
+
+class AtSpiStep(Struct, frozen=True, forbid_unknown_fields=True, gc=False, kw_only=True, tag_field="type", tag="at-spi"):
+    """What a Linux desktop says at one moment; without an application nobody is in front."""
+
+    application: AtSpiApplication | UnsetType = UNSET
+    window: AtSpiWindow | UnsetType = UNSET
+    focus: AtSpiFocus | UnsetType = UNSET
+    idle_seconds: (
+        Annotated[
+            float,
+            Meta(
+                description="Seconds since the last input; absent when unknown.", ge=0.0
+            ),
+        ]
+        | UnsetType
+    ) = field(name="idleSeconds", default=UNSET)
+    """Seconds since the last input; absent when unknown."""
+    availability: FixtureAvailability | UnsetType = UNSET
+    power: FixturePower | UnsetType = UNSET
+
+
+FixtureLine: TypeAlias = Annotated[
+    FixtureStart | AxStep | UiaStep | AtSpiStep,
+    Meta(description="Any line of a fixture."),
+]
+"""Any line of a fixture."""
+
+
 class CollectorIdentity(Struct, frozen=True, forbid_unknown_fields=True, gc=False, kw_only=True):
     """Which collector is running."""
 
@@ -671,6 +910,8 @@ class Health(Struct, frozen=True, forbid_unknown_fields=True, gc=False, kw_only=
     capture: CaptureWord
     reason: Annotated[str, Meta(description="A reason of the state message, a degraded reason or a health reason; null when all is well.")] | None
     """A reason of the state message, a degraded reason or a health reason; null when all is well."""
+    detail: Annotated[str, Meta(description="A sentence of the host about that reason, never the collector's own words; null when there is none.")] | None
+    """A sentence of the host about that reason, never the collector's own words; null when there is none."""
     collector: CollectorIdentity | None
     accessibility_trusted: (
         Annotated[

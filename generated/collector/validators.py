@@ -48,6 +48,11 @@ def companion_error_decoder() -> Decoder[models.CompanionError]:
 
 
 @cache
+def fixture_line_decoder() -> Decoder[models.FixtureLine]:
+    return Decoder(models.FixtureLine)
+
+
+@cache
 def health_decoder() -> Decoder[models.Health]:
     return Decoder(models.Health)
 
@@ -85,6 +90,7 @@ DECODERS: Final[dict[str, Callable[[], Decoder[Any]]]] = {
     'CompanionWithheld': companion_withheld_decoder,
     'CompanionAlive': companion_alive_decoder,
     'CompanionError': companion_error_decoder,
+    'FixtureLine': fixture_line_decoder,
     'Health': health_decoder,
     'HostCommand': host_command_decoder,
     'PolicySnapshot': policy_snapshot_decoder,
@@ -102,6 +108,7 @@ DIRECTIONS: Final[dict[str, str]] = {
     'CompanionWithheld': 'strict',
     'CompanionAlive': 'strict',
     'CompanionError': 'strict',
+    'FixtureLine': 'strict',
     'Health': 'strict',
     'HostCommand': 'strict',
     'PolicySnapshot': 'strict',
@@ -152,6 +159,14 @@ CODES: Final[dict[str, dict[str, Any]]] = {
     'CompanionWithheld': {'default': 'malformed'},
     'CompanionAlive': {'default': 'malformed'},
     'CompanionError': {'default': 'malformed'},
+    'FixtureLine': {
+        'default': 'malformed',
+        'rules': (
+            {'keyword': ('unknown',), 'code': 'unknown-field'},
+            {'keyword': ('tag',), 'code': 'unknown-type'},
+            {'last': ('fixture',), 'code': 'version-mismatch'},
+        ),
+    },
     'Health': {'default': 'malformed'},
     'HostCommand': {'default': 'malformed'},
     'PolicySnapshot': {'default': 'malformed'},
@@ -388,6 +403,115 @@ WALK: Final[dict[str, dict[str, Any]]] = {
         'fields': {'ok': (True, {'op': 'const', 'value': True}), 'port': (True, {'op': 'ref', 'to': 'Port'})},
     },
     'CompanionError': {'op': 'object', 'fields': {'error': (True, {'op': 'string', 'least': 1})}},
+    'FixtureStart': {
+        'op': 'object',
+        'fields': {
+            'type': (True, {'op': 'const', 'value': 'start'}),
+            'fixture': (True, {'op': 'const', 'value': 1}),
+            'platform': (True, {'op': 'ref', 'to': 'Platform'}),
+            'name': (True, {'op': 'ref', 'to': 'Name'}),
+        },
+    },
+    'FixtureAvailability': {'op': 'object', 'fields': {'trusted': (True, {'op': 'boolean'}), 'reason': (False, {'op': 'string'})}},
+    'FixturePower': {'op': 'enum', 'values': ('sleep', 'wake')},
+    'AxApplication': {
+        'op': 'object',
+        'fields': {
+            'pid': (True, {'op': 'ref', 'to': 'NonNegativeInt'}),
+            'bundleIdentifier': (True, {'op': 'string'}),
+            'localizedName': (False, {'op': 'string'}),
+        },
+    },
+    'AxWindow': {'op': 'object', 'fields': {'title': (False, {'op': 'string'}), 'document': (False, {'op': 'string'})}},
+    'AxError': {'op': 'integer', 'low': -25299, 'high': 0},
+    'AxFocus': {
+        'op': 'object',
+        'fields': {
+            'error': (True, {'op': 'ref', 'to': 'AxError'}),
+            'role': (False, {'op': 'string'}),
+            'subrole': (False, {'op': 'string'}),
+            'subroleError': (False, {'op': 'ref', 'to': 'AxError'}),
+        },
+    },
+    'AxStep': {
+        'op': 'object',
+        'fields': {
+            'type': (True, {'op': 'const', 'value': 'ax'}),
+            'application': (False, {'op': 'ref', 'to': 'AxApplication'}),
+            'window': (False, {'op': 'ref', 'to': 'AxWindow'}),
+            'focus': (False, {'op': 'ref', 'to': 'AxFocus'}),
+            'idleSeconds': (False, {'op': 'number', 'low': 0}),
+            'availability': (False, {'op': 'ref', 'to': 'FixtureAvailability'}),
+            'power': (False, {'op': 'ref', 'to': 'FixturePower'}),
+        },
+    },
+    'UiaApplication': {
+        'op': 'object',
+        'fields': {
+            'pid': (True, {'op': 'ref', 'to': 'NonNegativeInt'}),
+            'image': (True, {'op': 'string'}),
+            'appUserModelId': (False, {'op': 'string'}),
+        },
+    },
+    'UiaWindow': {'op': 'object', 'fields': {'title': (False, {'op': 'string'})}},
+    'UiaFocus': {
+        'op': 'object',
+        'fields': {
+            'error': (True, {'op': 'integer', 'low': 0, 'high': 4294967295}),
+            'controlType': (False, {'op': 'integer', 'low': 0, 'high': 65535}),
+            'isPassword': (False, {'op': 'boolean'}),
+        },
+    },
+    'UiaStep': {
+        'op': 'object',
+        'fields': {
+            'type': (True, {'op': 'const', 'value': 'uia'}),
+            'application': (False, {'op': 'ref', 'to': 'UiaApplication'}),
+            'window': (False, {'op': 'ref', 'to': 'UiaWindow'}),
+            'focus': (False, {'op': 'ref', 'to': 'UiaFocus'}),
+            'idleSeconds': (False, {'op': 'number', 'low': 0}),
+            'availability': (False, {'op': 'ref', 'to': 'FixtureAvailability'}),
+            'power': (False, {'op': 'ref', 'to': 'FixturePower'}),
+        },
+    },
+    'AtSpiApplication': {
+        'op': 'object',
+        'fields': {
+            'pid': (True, {'op': 'ref', 'to': 'NonNegativeInt'}),
+            'program': (True, {'op': 'string'}),
+            'desktopFile': (False, {'op': 'string'}),
+        },
+    },
+    'AtSpiWindow': {'op': 'object', 'fields': {'applicationName': (False, {'op': 'string'}), 'title': (False, {'op': 'string'})}},
+    'AtSpiFocused': {
+        'op': 'object',
+        'fields': {'role': (True, {'op': 'integer', 'low': 0, 'high': 65535}), 'roleName': (True, {'op': 'string'})},
+    },
+    'AtSpiFocus': {
+        'op': 'object',
+        'fields': {
+            'answered': (True, {'op': 'boolean'}),
+            'onBus': (True, {'op': 'boolean'}),
+            'focused': (False, {'op': 'array', 'items': {'op': 'ref', 'to': 'AtSpiFocused'}}),
+        },
+    },
+    'AtSpiStep': {
+        'op': 'object',
+        'fields': {
+            'type': (True, {'op': 'const', 'value': 'at-spi'}),
+            'application': (False, {'op': 'ref', 'to': 'AtSpiApplication'}),
+            'window': (False, {'op': 'ref', 'to': 'AtSpiWindow'}),
+            'focus': (False, {'op': 'ref', 'to': 'AtSpiFocus'}),
+            'idleSeconds': (False, {'op': 'number', 'low': 0}),
+            'availability': (False, {'op': 'ref', 'to': 'FixtureAvailability'}),
+            'power': (False, {'op': 'ref', 'to': 'FixturePower'}),
+        },
+    },
+    'FixtureLine': {
+        'op': 'tagged',
+        'tag': 'type',
+        'members': {'start': 'FixtureStart', 'ax': 'AxStep', 'uia': 'UiaStep', 'at-spi': 'AtSpiStep'},
+    },
     'CollectorIdentity': {
         'op': 'object',
         'fields': {'version': (True, {'op': 'ref', 'to': 'Name'}), 'arch': (True, {'op': 'ref', 'to': 'Arch'})},
@@ -454,6 +578,7 @@ WALK: Final[dict[str, dict[str, Any]]] = {
         'fields': {
             'capture': (True, {'op': 'ref', 'to': 'CaptureWord'}),
             'reason': (True, {'op': 'types', 'of': ((('string',), {'op': 'string'}), (('null',), {'op': 'null'}))}),
+            'detail': (True, {'op': 'types', 'of': ((('string',), {'op': 'string'}), (('null',), {'op': 'null'}))}),
             'collector': (
                 True,
                 {

@@ -5,6 +5,9 @@ from __future__ import annotations
 
 from typing import Final
 
+FIXTURE_POWER: Final[tuple[str, ...]] = ('sleep', 'wake')
+"""The machine is about to sleep, or has woken."""
+
 PROTOCOL_VERSION: Final[int] = 1
 """The only version of the collector protocol."""
 
@@ -91,6 +94,9 @@ REFUSAL_REASON: Final[tuple[str, ...]] = (
 COMPANION_REFUSAL: Final[tuple[str, ...]] = ('capture-disabled', 'capture-not-owned', 'capture-paused', 'collector-not-running')
 """The refusal reasons that a companion is told; all others stay inside."""
 
+STORAGE_REFUSAL: Final[tuple[str, ...]] = ('storage-full', 'storage-locked', 'storage-corrupt', 'storage-failed')
+"""Why the record could not be read or written; a sentence follows the word. Nothing of that transaction is there, and everything of the earlier ones is."""
+
 DEGRADED_REASON: Final[tuple[str, ...]] = (
     'hello-timeout',
     'collector-spoke-without-hello',
@@ -111,8 +117,11 @@ DEGRADED_REASON: Final[tuple[str, ...]] = (
 )
 """Why the host calls a collector degraded; a fatal message adds its own code."""
 
-HEALTH_REASON: Final[tuple[str, ...]] = ('capture-owned-by-another-host', 'no-apps-allowed', 'collector-starting')
-"""Why nothing is captured when no state message says it."""
+INTAKE_REASON: Final[tuple[str, ...]] = ('not-started', 'port-in-use', 'cannot-listen', 'package-missing', 'stopped')
+"""Why the companion intake is not listening."""
+
+HEALTH_REASON: Final[tuple[str, ...]] = ('capture-owned-by-another-host', 'no-apps-allowed', 'collector-starting', 'storage-locked', 'storage-full')
+"""Why nothing is captured, or nothing is stored yet, when no state message says it."""
 
 CAPTURE_WORD: Final[tuple[str, ...]] = ('stopped', 'running', 'paused', 'permission-required', 'degraded')
 """The capture line of the health report."""
@@ -142,12 +151,15 @@ PROTOCOL_ERROR_CODE: Final[tuple[str, ...]] = (
 """What a collector did wrong on the wire; the host then stops it with the reason protocol-error."""
 
 INTAKE_ERROR_CODE: Final[tuple[str, ...]] = (
+    'malformed-request',
     'not-found',
     'unexpected-host',
+    'unexpected-origin',
     'browser-pairing-required',
     'editor-pairing-required',
     'pairing-required',
     'body-too-large',
+    'slow-body',
     'malformed-json',
     'payload-required',
     'unknown-field',
@@ -236,6 +248,10 @@ DELETION_SCOPE: Final[tuple[str, ...]] = ('time-range', 'episode', 'app', 'all')
 MAINTENANCE_STATE: Final[tuple[str, ...]] = ('ok', 'failed')
 """How the last retention sweep went."""
 
+FIXTURE_VARIABLE: Final[str] = 'TRIPTYCH_COLLECTOR_FIXTURE'
+
+FIXTURE_CODE: Final[str] = 'fixture'
+
 MAX_PROTOCOL_LINE_BYTES: Final[int] = 65536
 
 MAX_STDERR_BYTES: Final[int] = 32768
@@ -278,6 +294,10 @@ OWNER_PROBE_MS: Final[int] = 4500
 
 REPEAT_WINDOW: Final[int] = 1024
 
+SLEEP_GAP_MS: Final[int] = 2000
+
+CLOCK_JUMP_MS: Final[int] = 5000
+
 TICK_MS: Final[int] = 5000
 
 DEFAULT_LIVENESS_SECONDS: Final[int] = 0
@@ -298,6 +318,8 @@ DEFAULT_INTAKE_PORT: Final[int] = 19388
 
 MAX_INTAKE_BODY_BYTES: Final[int] = 8192
 
+INTAKE_READ_TIMEOUT_MS: Final[int] = 5000
+
 INTAKE_RATE: Final[int] = 120
 
 INTAKE_RATE_WINDOW_MS: Final[int] = 60000
@@ -315,12 +337,15 @@ MAX_CONSENT_TARGETS: Final[int] = 64
 MAX_CONSENT_TARGET_CHARS: Final[int] = 1024
 
 INTAKE_STATUS: Final[dict[str, int]] = {
+    'malformed-request': 400,
     'not-found': 404,
     'unexpected-host': 403,
+    'unexpected-origin': 403,
     'browser-pairing-required': 401,
     'editor-pairing-required': 401,
     'pairing-required': 401,
     'body-too-large': 413,
+    'slow-body': 408,
     'malformed-json': 400,
     'payload-required': 400,
     'unknown-field': 400,
@@ -346,15 +371,18 @@ INTAKE_STATUS: Final[dict[str, int]] = {
 }
 
 INTAKE_SENTENCES: Final[dict[str, str]] = {
+    'malformed-request': 'malformed request',
     'not-found': 'not found',
     'unexpected-host': 'unexpected host',
+    'unexpected-origin': 'unexpected origin',
     'browser-pairing-required': 'browser pairing token required',
     'editor-pairing-required': 'editor pairing token required',
     'pairing-required': 'pairing token required',
     'body-too-large': 'body too large',
+    'slow-body': 'body took too long',
     'malformed-json': 'malformed json',
     'payload-required': 'payload required',
-    'unknown-field': 'unknown field for a {place}: {name}',
+    'unknown-field': 'unknown field for {place}: {name}',
     'source': 'source must be "browser" or "editor"',
     'origin-path': 'origin/path must be canonical http(s) URL metadata without credentials, query or fragment',
     'session': '{field} required',
@@ -397,6 +425,10 @@ EPISODE_DETOUR_GRACE_MS: Final[int] = 90000
 EPISODE_URL_ATTACH_MS: Final[int] = 90000
 
 STRONG_WORKSPACE_CONFIDENCE: Final[float] = 0.8
+
+GIT_WORKSPACE_CONFIDENCE: Final[float] = 0.9
+
+COMPANION_WORKSPACE_CONFIDENCE: Final[float] = 1.0
 
 MAX_SUMMARY_BYTES: Final[int] = 1024
 
@@ -452,6 +484,21 @@ KEYS: Final[dict[str, tuple[str, ...]]] = {
     'CompanionWithheld': ('stored', 'reason'),
     'CompanionAlive': ('ok', 'port'),
     'CompanionError': ('error',),
+    'FixtureStart': ('type', 'fixture', 'platform', 'name'),
+    'FixtureAvailability': ('trusted', 'reason'),
+    'AxApplication': ('pid', 'bundleIdentifier', 'localizedName'),
+    'AxWindow': ('title', 'document'),
+    'AxFocus': ('error', 'role', 'subrole', 'subroleError'),
+    'AxStep': ('type', 'application', 'window', 'focus', 'idleSeconds', 'availability', 'power'),
+    'UiaApplication': ('pid', 'image', 'appUserModelId'),
+    'UiaWindow': ('title',),
+    'UiaFocus': ('error', 'controlType', 'isPassword'),
+    'UiaStep': ('type', 'application', 'window', 'focus', 'idleSeconds', 'availability', 'power'),
+    'AtSpiApplication': ('pid', 'program', 'desktopFile'),
+    'AtSpiWindow': ('applicationName', 'title'),
+    'AtSpiFocused': ('role', 'roleName'),
+    'AtSpiFocus': ('answered', 'onBus', 'focused'),
+    'AtSpiStep': ('type', 'application', 'window', 'focus', 'idleSeconds', 'availability', 'power'),
     'CollectorIdentity': ('version', 'arch'),
     'CompanionHealth': (
         'listening',
@@ -466,7 +513,17 @@ KEYS: Final[dict[str, tuple[str, ...]]] = {
     'RefusalCounts': ('total', 'byReason'),
     'UnknownFieldCounts': ('policy', 'total', 'byName', 'other'),
     'Maintenance': ('retention', 'lastFailureAtMs'),
-    'Health': ('capture', 'reason', 'collector', 'accessibilityTrusted', 'companion', 'refusals', 'unknownFields', 'maintenance'),
+    'Health': (
+        'capture',
+        'reason',
+        'detail',
+        'collector',
+        'accessibilityTrusted',
+        'companion',
+        'refusals',
+        'unknownFields',
+        'maintenance',
+    ),
     'WirePolicy': ('mode', 'allowedBundleIds', 'blockedBundleIds', 'protectedBundleIds', 'protectedPathPatterns'),
     'Configure': ('v', 'type', 'revision', 'policy'),
     'Pause': ('v', 'type'),

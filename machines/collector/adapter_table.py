@@ -7,6 +7,7 @@ shape (schemas/collector/policy.schema.json, AdapterTable), given to both sides:
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Literal
 
 from ...errors import LocalProtocolError, RemoteProtocolError
 from ...generated.collector import models
@@ -45,16 +46,20 @@ class AdapterTable:
         """The table's own spelling of an id in any case, with its entry: a collector reports this spelling, so that the host finds it."""
         return self._folded.get(bundle_id.casefold())
 
-    def extended(self, document: bytes) -> AdapterTable:
-        """This table with the entries of a JSON document after its own. Raises LocalProtocolError (code `adapter-table`)."""
+    def extended(self, document: bytes, *, known: Literal["refused", "kept"] = "refused") -> AdapterTable:
+        """This table with the entries of a JSON document after its own. An application known already is refused, or keeps its entry.
+
+        Raises LocalProtocolError (code `adapter-table`).
+        """
         try:
             more = ADAPTER_DOCUMENT.read(document).adapters
         except RemoteProtocolError as error:
             raise LocalProtocolError(BAD_TABLE, error.detail, error.path) from None
-        for adapter in more:
-            for known in _ids(adapter):
-                if known in self._exact:
-                    raise LocalProtocolError(BAD_TABLE, f"{known} is known already, as {self._exact[known].id}", adapter.id)
+        if known == "refused":
+            for adapter in more:
+                for named in _ids(adapter):
+                    if named in self._exact:
+                        raise LocalProtocolError(BAD_TABLE, f"{named} is known already, as {self._exact[named].id}", adapter.id)
         return AdapterTable((*self.adapters, *more))
 
 
@@ -88,9 +93,23 @@ BUILT_IN = AdapterTable(
         _entry(
             "vscode",
             "editor",
-            darwin=("com.microsoft.VSCode", "com.todesktop.230313mzl4w4u92"),
+            # The last of these are what our editor companion declares itself to be.
+            darwin=(
+                "com.microsoft.VSCode",
+                "com.todesktop.230313mzl4w4u92",
+                "com.microsoft.VSCodeInsiders",
+                "com.exafunction.windsurf",
+                "com.vscodium",
+            ),
             win32=("Code.exe",),
-            linux=("com.microsoft.VSCode.desktop", "code.desktop", "code-insiders.desktop"),
+            linux=(
+                "com.microsoft.VSCode.desktop",
+                "code.desktop",
+                "code-insiders.desktop",
+                "com.visualstudio.code.desktop",
+                "codium.desktop",
+                "com.vscodium.codium.desktop",
+            ),
         ),
         _entry("xcode", "editor", darwin=("com.apple.dt.Xcode",)),
         _entry("word", "document", darwin=("com.microsoft.Word",)),
@@ -134,5 +153,29 @@ BUILT_IN = AdapterTable(
             linux=("org.gnome.Nautilus.desktop", "org.kde.dolphin.desktop"),
         ),
         _entry("notepad", "editor", win32=("Notepad.exe",)),
+        _entry("gedit", "editor", linux=("org.gnome.gedit.desktop",)),
+        _entry("gnome-text-editor", "editor", linux=("org.gnome.TextEditor.desktop",)),
+        _entry("kate", "editor", linux=("org.kde.kate.desktop", "org.kde.kwrite.desktop")),
+        _entry("evince", "document", linux=("org.gnome.Evince.desktop",)),
+        _entry(
+            "libreoffice",
+            "document",
+            linux=(
+                "libreoffice-startcenter.desktop",
+                "libreoffice-writer.desktop",
+                "libreoffice-calc.desktop",
+                "libreoffice-impress.desktop",
+                "libreoffice-draw.desktop",
+                "libreoffice-base.desktop",
+                "libreoffice-math.desktop",
+                "org.libreoffice.LibreOffice.desktop",
+                "org.libreoffice.LibreOffice.writer.desktop",
+                "org.libreoffice.LibreOffice.calc.desktop",
+                "org.libreoffice.LibreOffice.impress.desktop",
+                "org.libreoffice.LibreOffice.draw.desktop",
+                "org.libreoffice.LibreOffice.base.desktop",
+                "org.libreoffice.LibreOffice.math.desktop",
+            ),
+        ),
     )
 )

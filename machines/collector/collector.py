@@ -11,6 +11,8 @@ pause or resume is always answered by a state line, also when nothing changes: a
 Rule 4. Sleep detaches observation and is said as `degraded`, reason `sleep`; wake is said as `running`, reason `wake`, before the first
 observation after it. Waking clears the fingerprint, so what is in front is observed anew.
 Rule 5. `shutdown` and the end of standard input are one thing: exit 0, without a farewell line.
+Rule 6. What a restart does not cure is said in one `fatal` line, after the hello where that was not yet said, and ends with exit 1. Nothing
+follows it. What nobody expected is no event of this machine: the process crashes, so that the host's back-off applies.
 
 `EmitState` speaks the wire's words: `unconfigured` is `running` there too (the collector is fit to run; the host knows that it has not yet
 sent a policy) and `unavailable` is `permission-required`.
@@ -62,6 +64,14 @@ class EmitConfigured(Effect):
 @dataclass(frozen=True, slots=True)
 class EmitDiagnostic(Effect):
     """Write a `diagnostic` line of level `warn`."""
+
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class EmitFatal(Effect):
+    """Write the `fatal` line: the last one."""
 
     code: str
     message: str
@@ -144,6 +154,7 @@ class Collector(Lifecycle[Memory]):
 
     shutdown = exited.from_(starting, unconfigured, running, paused, asleep, unavailable, on="leave")
     input_ended = exited.from_(starting, unconfigured, running, paused, asleep, unavailable, on="leave")
+    fail = starting.to(exited, on="fail_at_once") | exited.from_(unconfigured, running, paused, asleep, unavailable, on="give_up")
 
     # guards
 
@@ -235,6 +246,14 @@ class Collector(Lifecycle[Memory]):
     def leave(self, memory: Memory) -> Plan[Memory]:
         """Take the observers off and end cleanly, without a farewell line."""
         return plan(memory, Detach(), Exit(0))
+
+    def fail_at_once(self, memory: Memory, code: str, message: str) -> Plan[Memory]:
+        """Introduce itself, so that the host can read the reason, and end."""
+        return plan(memory, EmitHello(), EmitFatal(code, message), Exit(1))
+
+    def give_up(self, memory: Memory, code: str, message: str) -> Plan[Memory]:
+        """Say why it cannot go on, and end."""
+        return plan(memory, Detach(), EmitFatal(code, message), Exit(1))
 
 
 def _noted(memory: Memory, trusted: bool, reason: str, warning: str) -> Memory:

@@ -23,6 +23,7 @@ class DesktopEntry:
     id: str
     window_classes: tuple[str, ...]  # folded
     program: str | None  # base name of the program that Exec starts, None when it is shared by many
+    is_browser: bool = False  # by its own word (Categories)
 
 
 def parse_entry(identifier: str, text: str) -> DesktopEntry | None:
@@ -31,25 +32,26 @@ def parse_entry(identifier: str, text: str) -> DesktopEntry | None:
     if not keys or keys.get("Hidden", "").casefold() == "true":
         return None
     classes = keys.get("StartupWMClass", "").split(";")
-    return DesktopEntry(identifier, tuple(name.strip().casefold() for name in classes if name.strip()), _program(keys.get("Exec", "")))
+    folded = tuple(name.strip().casefold() for name in classes if name.strip())
+    return DesktopEntry(identifier, folded, _program(keys.get("Exec", "")), "WebBrowser" in keys.get("Categories", "").split(";"))
 
 
-def find_entry(entries: Iterable[DesktopEntry], names: tuple[str, ...], program: str | None) -> str | None:
-    """The id of a program with these window classes or application ids, best first, and this executable base name; None when none fits."""
+def find_entry(entries: Iterable[DesktopEntry], names: tuple[str, ...], program: str | None) -> DesktopEntry | None:
+    """The entry of a program with these window classes or application ids, best first, and this executable; None when none fits."""
     entries = tuple(entries)
     folded = tuple(name.casefold() for name in names if name)
     for name in folded:
         for entry in entries:
             if name in entry.window_classes:
-                return entry.id
+                return entry
     for name in folded:
         for entry in entries:
             if entry.id.casefold() == f"{name}.desktop":
-                return entry.id
+                return entry
     if program and not _SHARED_PROGRAMS.match(program):
         for entry in entries:
             if entry.program == program:
-                return entry.id
+                return entry
     return None
 
 
@@ -67,10 +69,17 @@ def _keys(text: str) -> dict[str, str]:
 
 
 def _program(command: str) -> str | None:
-    """The base name of what an Exec line starts, behind `env` and assignments; None when it names nothing of its own."""
-    for word in command.replace('"', "").split():
-        name = word.rpartition("/")[2]
+    """The base name of what an Exec line starts, behind `env`, assignments and flatpak; None when it names nothing of its own."""
+    words = command.replace('"', "").split()
+    for position, word in enumerate(words):
+        name = _base(word)
         if name == "env" or _ASSIGNMENT.match(word) or word.startswith(("-", "%")):
             continue
-        return None if _SHARED_PROGRAMS.match(name) else name
+        if name == "flatpak":  # `flatpak run --command=gedit org.gnome.gedit`: without the option the sandbox decides
+            name = next((_base(option.removeprefix("--command=")) for option in words[position:] if option.startswith("--command=")), "")
+        return None if not name or _SHARED_PROGRAMS.match(name) else name
     return None
+
+
+def _base(path: str) -> str:
+    return path.rpartition("/")[2]

@@ -9,13 +9,16 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from ...generated.collector.models import NativeProvider
+from ...generated.collector.models import ActivityEvent, EditorSurfaceKind, NativeProvider
 
 Provider: TypeAlias = NativeProvider | Literal["companion"]
 
 
 class Facts(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """Who was in front and where a person worked. Absent and null are both None. Times are milliseconds since 1970, idle time seconds."""
+    """Who was in front and where a person worked. Absent and null are both None. Times are milliseconds since 1970, idle time seconds.
+
+    `activity_event` and `surface_kind` come from a paired editor companion only.
+    """
 
     session: str
     seq: int
@@ -35,3 +38,5 @@ class Facts(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     reason: str | None = None
     adapter: str
     provider: Provider | None = None
+    activity_event: ActivityEvent | None = None
+    surface_kind: EditorSurfaceKind | None = None

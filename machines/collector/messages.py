@@ -8,8 +8,9 @@ there is no skipping of a bad line, since a collector whose output cannot be rea
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TypeAlias, TypeVar, cast
+from typing import TypeAlias, cast
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -28,18 +29,54 @@ from ...generated.collector.models import (
     ObservedElement,
     ObservedWindow,
 )
-from ...generated.collector.vocabulary import PROVIDER_OF_PLATFORM, REPEAT_WINDOW
+from ...generated.collector.vocabulary import (
+    MAX_ADAPTER_BYTES,
+    MAX_APP_BYTES,
+    MAX_ROLE_BYTES,
+    MAX_TEXT_BYTES,
+    PROVIDER_OF_PLATFORM,
+    REPEAT_WINDOW,
+)
 from ..wire.read import Reader
 from ..wire.text import COLLECTOR, FAULT_KINDS
 from .facts import Facts
 from .unknown_fields import UnknownFields
 
+WIDEST = 4  # bytes of one character in UTF-8
+
+
+def sizes_hold(body: bytes, message: CollectorMessage, _: Mapping[str, int]) -> bool:
+    """Whether a decoded message surely keeps its bounds in bytes: msgspec has counted characters. The walker judges what this is unsure of.
+
+    An escape in the body is never shorter than what it stands for, so no text is longer than the line.
+    """
+    if not isinstance(message, Observation):
+        return len(body) <= MAX_TEXT_BYTES
+    if message.workspace is not UNSET:
+        return False
+    if body.isascii() and b"\\u" not in body:
+        return True
+    app, window, element = message.app, message.window or _NO_WINDOW, message.element or _NO_ELEMENT
+    return (
+        _short(MAX_APP_BYTES, app.bundle_id, app.name)
+        and _short(MAX_TEXT_BYTES, message.collector_session, window.title, window.document, window.url, message.privacy.reason)
+        and _short(MAX_ROLE_BYTES, element.role, element.subrole, element.identifier)
+        and _short(MAX_ADAPTER_BYTES, message.source.adapter)
+    )
+
+
+def _short(bound: int, *texts: str | UnsetType | None) -> bool:
+    for text in texts:  # noqa: SIM110 - a generator costs twice as much, and this is asked of every line
+        if text and len(text) * WIDEST > bound:
+            return False
+    return True
+
+
 COLLECTOR_MESSAGES: Reader[CollectorMessage] = Reader(
-    "collector", "CollectorMessage", replace(COLLECTOR, codes=dict.fromkeys(FAULT_KINDS, "invalid-json"))
+    "collector", "CollectorMessage", replace(COLLECTOR, codes=dict.fromkeys(FAULT_KINDS, "invalid-json")), fast_gate=sizes_hold
 )
 
 _NO_WINDOW, _NO_ELEMENT, _NO_ACTIVITY = ObservedWindow(), ObservedElement(), ObservedActivity()
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +100,7 @@ class HostSession:
     def __init__(self, unknown_fields: UnknownFields) -> None:
         self.hello: Hello | None = None
         self._unknown_fields = unknown_fields
+        self._provider: NativeProvider | None = None
         self._last = -1
         # Sequence number to hash of the facts: enough to tell a repeat from a conflict without keeping what was seen.
         self._recent: OrderedDict[int, int] = OrderedDict()
@@ -76,6 +114,7 @@ class HostSession:
             if self.hello is not None:
                 raise RemoteProtocolError("duplicate-hello", "a collector says hello once")
             self.hello = message
+            self._provider = cast(NativeProvider, PROVIDER_OF_PLATFORM[message.platform])
             return message
         if self.hello is None:
             raise RemoteProtocolError("hello-required", f"a collector says hello first, not {type(message).__name__.lower()}")
@@ -85,7 +124,7 @@ class HostSession:
         if message.collector_session != hello.collector_session:
             raise RemoteProtocolError("session-mismatch", "another session than the hello's", "collectorSession")
         facts = _facts(message)
-        provider = cast(NativeProvider, PROVIDER_OF_PLATFORM[hello.platform])
+        provider = self._provider
         if facts.provider not in (None, provider):
             raise RemoteProtocolError(
                 "provider-mismatch", f"{facts.provider} cannot come from a collector on {hello.platform}", "source.provider"
@@ -106,6 +145,7 @@ class HostSession:
 
 
 def _facts(message: Observation) -> Facts:
+    """Absent is None, as null is. Written out, since this is done for every observation."""
     window, element = message.window or _NO_WINDOW, message.element or _NO_ELEMENT
     activity = message.activity or _NO_ACTIVITY
     return Facts(
@@ -114,22 +154,17 @@ def _facts(message: Observation) -> Facts:
         observed_at_ms=message.observed_at_ms,
         pid=message.app.pid,
         bundle_id=message.app.bundle_id,
-        app_name=_given(message.app.name),
-        title=_given(window.title),
-        document=_given(window.document),
-        url=_given(window.url),
-        role=_given(element.role),
-        subrole=_given(element.subrole),
-        identifier=_given(element.identifier),
-        idle_seconds=_given(activity.idle_seconds),
+        app_name=message.app.name if message.app.name is not UNSET else None,
+        title=window.title if window.title is not UNSET else None,
+        document=window.document if window.document is not UNSET else None,
+        url=window.url if window.url is not UNSET else None,
+        role=element.role if element.role is not UNSET else None,
+        subrole=element.subrole if element.subrole is not UNSET else None,
+        identifier=element.identifier if element.identifier is not UNSET else None,
+        idle_seconds=activity.idle_seconds if activity.idle_seconds is not UNSET else None,
         secure=message.privacy.secure,
         protected=message.privacy.protected,
-        reason=_given(message.privacy.reason),
+        reason=message.privacy.reason if message.privacy.reason is not UNSET else None,
         adapter=message.source.adapter,
         provider=message.source.provider or None,
     )
-
-
-def _given(value: T | UnsetType) -> T | None:
-    """Absent is None, as null is."""
-    return None if value is UNSET else value

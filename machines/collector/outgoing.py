@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
+import msgspec
 from msgspec import UNSET
 
+from ...errors import LocalProtocolError
 from ...generated.collector.models import (
     Arch,
     Capability,
@@ -18,6 +20,7 @@ from ...generated.collector.models import (
     Configure,
     Configured,
     Diagnostic,
+    Fatal,
     Hello,
     HostCommand,
     Pause,
@@ -27,14 +30,17 @@ from ...generated.collector.models import (
     Shutdown,
     WirePolicy,
 )
-from .collector import EmitConfigured, EmitDiagnostic, EmitState
+from ...generated.collector.vocabulary import MAX_PROTOCOL_LINE_BYTES
+from .adapter_table import AdapterTable
+from .collector import EmitConfigured, EmitDiagnostic, EmitFatal, EmitState
 from .controls import SendConfigure, SendPause, SendResume
 from .effects import SendShutdown
-from .policy import CollectorPolicy
+from .policy import CollectorPolicy, Policy
 
 V: ProtocolVersion = 1
+POLICY_TOO_LARGE = "policy-too-large"  # refusal code
 
-Emitted: TypeAlias = EmitState | EmitConfigured | EmitDiagnostic
+Emitted: TypeAlias = EmitState | EmitConfigured | EmitDiagnostic | EmitFatal
 Sent: TypeAlias = SendConfigure | SendPause | SendResume | SendShutdown
 
 
@@ -52,6 +58,8 @@ def message(effect: Emitted) -> CollectorMessage:
             return Configured(v=V, revision=revision)
         case EmitDiagnostic(code, text):
             return Diagnostic(v=V, level="warn", code=code, message=text)
+        case EmitFatal(code, text):
+            return Fatal(v=V, code=code, message=text)
 
 
 def command(effect: Sent, policy: CollectorPolicy) -> HostCommand:
@@ -65,6 +73,18 @@ def command(effect: Sent, policy: CollectorPolicy) -> HostCommand:
             return Resume(v=V)
         case SendShutdown(reason):
             return Shutdown(v=V, reason=reason)
+
+
+def line(effect: Sent, policy: CollectorPolicy) -> bytes:
+    """The bytes of it, with its newline."""
+    return msgspec.json.encode(command(effect, policy)) + b"\n"
+
+
+def check_fits(policy: Policy, table: AdapterTable) -> None:
+    """Refuse a policy that no line has room for. Raises LocalProtocolError (code `policy-too-large`)."""
+    size = len(line(SendConfigure(policy.revision), policy.for_collector(table)))
+    if size > MAX_PROTOCOL_LINE_BYTES:
+        raise LocalProtocolError(POLICY_TOO_LARGE, f"its configure would be {size} bytes, and a line has {MAX_PROTOCOL_LINE_BYTES}")
 
 
 def _wire(policy: CollectorPolicy) -> WirePolicy:

@@ -25,6 +25,7 @@ _SECURE_PATH = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
+_SECRET_ENDS = (".netrc", ".npmrc", "service-account.json", ".pem", ".key", ".p12", ".pfx", ".jks", ".keystore")
 _BARE_FILE_NAME = re.compile(r"[^\s/]+\.[A-Za-z0-9]{1,8}\Z")
 _SPACE = re.compile(r"\s")
 
@@ -46,11 +47,27 @@ def percent_decode(text: str) -> str | None:
 
 def is_secure_path(path: str) -> bool:
     """Whether a decoded path names something that is a secret by convention (`.env`, `.ssh`, private keys, …)."""
-    return _SECURE_PATH.search(path) is not None
+    return _may_be_secret(path) and _SECURE_PATH.search(path) is not None
+
+
+def _may_be_secret(path: str) -> bool:
+    """Whether it is worth asking the pattern: it is asked of every text, and hardly one of them holds any of these words."""
+    low = path.lower()
+    return (
+        ".env" in low
+        or ".ssh" in low
+        or "credentials" in low
+        or "secrets" in low
+        or "id_" in low
+        or low.endswith(_SECRET_ENDS)
+        or (not low.isascii() and ("\u017f" in path or "\u0131" in path or "\u0130" in path))  # what ignoring case takes for an s or an i
+    )
 
 
 def is_protected_text(text: str, refuses: TextRule) -> bool:
     """Whether a document, an address or an identifier is protected. `refuses`: does a resource rule of the policy name this text?"""
+    if "%" not in text:
+        return is_secure_path(text) or refuses(text)
     decoded = percent_decode(text)
     return decoded is None or is_secure_path(decoded) or refuses(text) or refuses(decoded)
 

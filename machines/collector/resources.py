@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import quote, urlsplit
+
+import msgspec
 
 from ...generated.collector.models import DocumentResourceKind
 from .protected_text import percent_decode
@@ -15,8 +16,7 @@ ResourceKind = Literal["file", "directory", "url"]
 _PATH_CHARACTERS = "/!$&'()*+,;=:@~"
 
 
-@dataclass(frozen=True, slots=True)
-class Resource:
+class Resource(msgspec.Struct, frozen=True, gc=False):
     """`uri` is canonical, `label` what a person reads, `path` the decoded path of a file or folder (None for an address)."""
 
     kind: ResourceKind

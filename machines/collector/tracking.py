@@ -129,7 +129,8 @@ class Tracker:
                 return self._made(_Sight(application.pid, bundle_id, adapter_id, protected=True, reason="protected-app"), None, now, now_ms)
         for candidate in application.candidates:
             known = self.table.spelled(candidate)
-            if known is not None and _listed(candidate, self.policy.allowed):
+            # No platform tells private windows from others: a browser is recorded through its companion only, whatever a table says.
+            if known is not None and known[1].surface_kind != "browser" and _listed(candidate, self.policy.allowed):
                 return Describe(application, *known)
         self.forget()
         return None

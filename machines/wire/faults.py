@@ -24,6 +24,14 @@ class Fault(Exception):
         self.code = code
 
 
+SENTENCE = 400
+
+
+def shortened(text: str) -> str:
+    """A sentence or a path as an error carries it: what it quotes is a peer's, and may be as long as a frame."""
+    return text if len(text) <= SENTENCE else f"{text[: SENTENCE - 1]}…"
+
+
 def dotted(path: Path) -> str:
     """A path as people read it: `nodes.0.role`; the empty string is the whole value."""
     return ".".join(map(str, path))

@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeVar, cast
 import msgspec
 
 from ...errors import RemoteProtocolError
-from .faults import Fault, code_of, dotted
+from .faults import Fault, code_of, dotted, shortened
 from .remainder import Remainder
 from .text import TextFault, TextPolicy, nesting_exceeds, parse
 from .walk import Mode, Walker
@@ -129,7 +129,7 @@ class Reader(Generic[T]):
             return generated.walker.walk(self._root, value, mode)
         except Fault as fault:
             code, detail = code_of(fault, generated.codes, self._root)
-            raise RemoteProtocolError(code, detail, dotted(fault.path)) from None
+            raise RemoteProtocolError(code, shortened(detail), shortened(dotted(fault.path))) from None
 
     def _explain(self, value: object, limits: Mapping[str, int], reported: list[str]) -> T:
         plain = self._walk(value, limits, reported)

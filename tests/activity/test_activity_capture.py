@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
-from triptych.generated.collector.models import CollectorStateName, Hello
+from triptych.generated.collector.models import CollectorStateName, CompanionHealth, Hello
 from triptych.generated.collector.vocabulary import CAPTURE_WORD
 from triptych.machines.collector.capture import HELD, Capture
 from triptych.machines.collector.controls import Desired
 from triptych.machines.collector.effects import ReportDegraded, ReportState
 from triptych.machines.collector.facts import Facts
-from triptych.machines.collector.gates import Rulebook
+from triptych.machines.collector.gates import Admitted, Rulebook
 from triptych.machines.collector.manager import Manager
 from triptych.machines.collector.policy import Policy, allow_app
 from triptych.machines.collector.unknown_fields import UnknownFields
@@ -92,3 +93,82 @@ def test_a_capture_that_lets_nothing_in_says_so() -> None:
     capture = Capture(Rulebook(), UnknownFields())
     capture.report(ReportState("running", True, ""))
     assert capture.health("running", HELLO, None).reason == "no-apps-allowed"
+    assert capture.health("starting", None, None).reason == "no-apps-allowed"
+    assert capture.health("running", HELLO, None, desired="paused").reason is None
+    capture.report(ReportState("running", True, "wake"))
+    assert capture.health("running", HELLO, None).reason == "no-apps-allowed"
+    capture.report(ReportState("permission-required", False, "no bus"))
+    assert capture.health("permission-required", HELLO, None).reason == "no bus"
+
+
+def test_before_the_first_word_of_a_collector_health_says_why_nothing_is_stored(capture: Capture) -> None:
+    assert Capture(Rulebook(), UnknownFields()).health("hello", None, None).reason == "no-apps-allowed"
+    assert capture.health("hello", None, None).reason == "collector-starting"
+    capture.owned = False
+    health = capture.health("broken", None, None)
+    assert (health.capture, health.reason) == ("degraded", "capture-owned-by-another-host")
+    capture.report(ReportDegraded("collector-exited", "status 3"))
+    assert capture.health("broken", None, None).reason == "collector-exited", "a reason of its own comes first"
+
+
+def test_a_sentence_of_the_host_is_shown_beside_its_reason_and_none_of_a_collector(capture: Capture) -> None:
+    capture.report(ReportDegraded("host-message-handler-error", "storage-full: the disk is full"))
+    assert capture.health("failing", HELLO, None).detail == "storage-full: the disk is full"
+    capture.report(ReportDegraded("Salary.ods", "Salary.ods", quoted=True))
+    assert capture.health("stopping", HELLO, None).detail is None
+    capture.report(ReportDegraded("collector-exited", "status 3"))
+    capture.report(ReportState("running", True, ""))
+    assert capture.health("running", HELLO, None).detail is None
+
+
+def test_health_shows_the_companion_intake_when_there_is_one(capture: Capture) -> None:
+    assert capture.health("running", HELLO, None).companion is None
+    said = CompanionHealth(
+        listening=True,
+        port=19388,
+        paired=True,
+        editor_paired=False,
+        reason=None,
+        last_seen_at_ms=5,
+        browser_last_seen_at_ms=5,
+        editor_last_seen_at_ms=None,
+    )
+    capture.companion = lambda: said
+    assert capture.health("running", HELLO, None).companion == said
+
+
+def test_what_a_collector_says_under_an_acknowledged_policy_is_judged_though_it_never_said_its_state(capture: Capture) -> None:
+    assert capture.take(facts(1), NOW_MS, state="configuring", desired="running", acknowledged=True) is not None
+    assert capture.take(facts(2), NOW_MS, state="configuring", desired="paused", acknowledged=True) is None
+    assert capture.take(facts(3), NOW_MS, state="backoff", desired="running", acknowledged=True) is None
+    assert capture.refusals == {"capture-paused": 1, "collector-not-running": 1}
+    assert capture.release() == ()
+
+
+@pytest.mark.parametrize("state", [str(state.value) for state in Manager.states])
+@pytest.mark.parametrize("desired", ["running", "paused"])
+@pytest.mark.parametrize("owned", [True, False])
+def test_a_companion_is_let_in_by_a_running_capture_only_and_is_told_why_not(
+    capture: Capture, state: str, desired: Desired, owned: bool
+) -> None:
+    capture.owned = owned
+    seen = msgspec.structs.replace(facts(1), provider="companion")
+    taken = capture.take_companion(seen, NOW_MS, state=state, desired=desired, vouched_root="/work/app")
+    if state in ("idle", "stopped"):
+        assert taken == "capture-disabled"
+    elif not owned:
+        assert taken == "capture-not-owned"
+    elif desired == "paused":
+        assert taken == "capture-paused"
+    elif state != "running":
+        assert taken == "collector-not-running"
+    else:
+        assert isinstance(taken, Admitted) and taken.workspace is not None and taken.workspace.root == "/work/app"
+        return
+    assert capture.refusals == {taken: 1}
+
+
+def test_a_companion_is_not_told_what_the_policy_refuses(capture: Capture) -> None:
+    seen = msgspec.structs.replace(facts(1), provider="companion", document="/work/secrets/a.py")
+    assert capture.take_companion(seen, NOW_MS, state="running", desired="running", vouched_root="/work") is None
+    assert capture.refusals == {"protected-metadata": 1}

@@ -4,27 +4,22 @@ from __future__ import annotations
 
 import json
 import os
-import select
 import signal
 import socket
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import triptych
+from linux_kit import collector, policy
 from triptych.adapters.display import PrivateDisplay
 from triptych.engine.activity import collect_command
-from triptych.generated.collector.models import Hello
+from triptych.generated.collector.models import Fatal, Hello
 from triptych.machines.collector.messages import COLLECTOR_MESSAGES
-
-POLICY = {"mode": "include-only", "allowedBundleIds": [], "blockedBundleIds": [], "protectedBundleIds": [], "protectedPathPatterns": []}
 
 
 class _Pipe:
@@ -43,62 +38,6 @@ class _Pipe:
         os.close(self._descriptor)
 
 
-class Collector:
-    """A running collector. Every line that it writes is checked against the protocol."""
-
-    def __init__(self, env: dict[str, str], *arguments: str) -> None:
-        self.started = time.monotonic()
-        command = [*collect_command(), *arguments]
-        self.process = subprocess.Popen(command, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        self.rest = b""
-        self.lines: list[dict[str, Any]] = []
-
-    def send(self, data: str | bytes) -> None:
-        assert self.process.stdin is not None
-        self.process.stdin.write(data if isinstance(data, bytes) else data.encode() + b"\n")
-        self.process.stdin.flush()
-
-    def configure(self, revision: int) -> None:
-        self.send(json.dumps({"v": 1, "type": "configure", "revision": revision, "policy": POLICY}))
-
-    def next(self, seconds: float = 8.0) -> dict[str, Any]:
-        assert self.process.stdout is not None
-        deadline = time.monotonic() + seconds
-        while b"\n" not in self.rest:
-            ready, _, _ = select.select([self.process.stdout], [], [], max(0.0, deadline - time.monotonic()))
-            chunk = os.read(self.process.stdout.fileno(), 65536) if ready else b""
-            assert chunk, f"nothing more after {self.lines}"
-            self.rest += chunk
-        line, self.rest = self.rest.split(b"\n", 1)
-        COLLECTOR_MESSAGES.read(line)
-        self.lines.append(json.loads(line))
-        return self.lines[-1]
-
-    def wait_for(self, kind: str, **fields: object) -> dict[str, Any]:
-        while True:
-            line = self.next()
-            if line["type"] == kind and all(line.get(name) == value for name, value in fields.items()):
-                return line
-
-    def end(self) -> int:
-        assert self.process.stdin is not None
-        self.process.stdin.close()
-        return self.process.wait(5)
-
-
-@contextmanager
-def collector(env: dict[str, str], *arguments: str) -> Iterator[Collector]:
-    running = Collector(env, *arguments)
-    try:
-        yield running
-    finally:
-        running.process.kill()
-        running.process.wait()
-        for pipe in (running.process.stdin, running.process.stdout, running.process.stderr):
-            assert pipe is not None
-            pipe.close()
-
-
 @pytest.fixture
 def nowhere(tmp_path: Path) -> dict[str, str]:
     """An environment without a display and with a session bus that is not there."""
@@ -115,6 +54,9 @@ def test_without_a_bus_it_says_so_and_still_takes_commands(nowhere: dict[str, st
         assert (state["state"], state["accessibilityTrusted"]) == ("permission-required", False)
         assert state["reason"].startswith("no session bus")
         assert running.next()["code"] == "at-spi-unavailable"
+        sources = running.next()
+        assert (sources["level"], sources["code"]) == ("info", "sources")
+        assert "idle: none" in sources["message"]
         running.configure(3)
         assert running.next() == {"v": 1, "type": "configured", "revision": 3}
         assert running.next()["code"] == "no-allowed-applications"
@@ -137,7 +79,7 @@ def test_input_that_does_not_block_is_waited_for(nowhere: dict[str, str], kind: 
         with subprocess.Popen(collect_command(), env=nowhere, stdin=theirs.fileno(), stdout=subprocess.PIPE) as process:
             try:
                 assert process.stdout is not None
-                said = [json.loads(process.stdout.readline()) for _ in range(3)]  # hello, state, diagnostic
+                said = [json.loads(process.stdout.readline()) for _ in range(4)]  # hello, state, two diagnostics
                 assert said[0]["collectorVersion"] == triptych.__version__
                 os.write(ours.fileno(), b'{"type":"pause"}\n')
                 assert json.loads(process.stdout.readline())["state"] == "paused"
@@ -166,7 +108,7 @@ def test_a_bus_that_accepts_and_stays_silent_is_reported_within_a_second(tmp_pat
 
 def test_the_end_of_input_is_a_shutdown_without_a_farewell(nowhere: dict[str, str]) -> None:
     with collector(nowhere) as running:
-        running.wait_for("diagnostic")
+        running.wait_for("diagnostic", code="sources")
         assert running.end() == 0
         assert running.process.stdout is not None and running.process.stderr is not None
         assert (running.process.stdout.read(), running.process.stderr.read()) == (b"", b"")
@@ -175,7 +117,7 @@ def test_the_end_of_input_is_a_shutdown_without_a_farewell(nowhere: dict[str, st
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_it_cleanly(nowhere: dict[str, str], number: signal.Signals) -> None:
     with collector(nowhere) as running:
-        running.wait_for("diagnostic")
+        running.wait_for("diagnostic", code="sources")
         running.process.send_signal(number)
         assert running.process.wait(5) == 0
         assert running.process.stderr is not None and running.process.stderr.read() == b""
@@ -183,8 +125,8 @@ def test_a_signal_ends_it_cleanly(nowhere: dict[str, str], number: signal.Signal
 
 def test_a_host_that_stops_reading_does_not_keep_it_alive(nowhere: dict[str, str]) -> None:
     with collector(nowhere) as running:
-        running.wait_for("diagnostic")
-        configure = json.dumps({"type": "configure", "revision": 1, "policy": POLICY}).encode() + b"\n"
+        running.wait_for("diagnostic", code="sources")
+        configure = json.dumps({"type": "configure", "revision": 1, "policy": policy()}).encode() + b"\n"
         # More answers than a pipe holds: writing them blocks, and the command after them has to be taken all the same.
         flood = threading.Thread(target=running.send, args=(configure * 5000 + b'{"type":"shutdown"}\n',))
         flood.start()
@@ -197,8 +139,8 @@ def test_a_host_that_stops_reading_does_not_keep_it_alive(nowhere: dict[str, str
 
 def test_commands_arrive_whole_however_they_are_cut_and_junk_is_ignored(nowhere: dict[str, str]) -> None:
     with collector(nowhere) as running:
-        running.wait_for("diagnostic")
-        whole = json.dumps({"type": "configure", "revision": 7, "policy": POLICY}).encode()
+        running.wait_for("diagnostic", code="sources")
+        whole = json.dumps({"type": "configure", "revision": 7, "policy": policy()}).encode()
         running.send(whole[:20])
         running.send(
             whole[20:] + b'\r\n\r\nnot json\n{"type":"nonsense"}\n' + b"x" * 70_000 + b"\n\xff\xfe\n" + whole.replace(b"7", b"8") + b"\n"
@@ -208,11 +150,19 @@ def test_commands_arrive_whole_however_they_are_cut_and_junk_is_ignored(nowhere:
         assert running.end() == 0
 
 
-def test_an_adapter_table_that_is_none_is_one_clear_line(tmp_path: Path, nowhere: dict[str, str]) -> None:
+def said_fatally(ended: subprocess.CompletedProcess[bytes]) -> str:
+    """The code of the `fatal` line, which is the last one and follows only a hello."""
+    assert ended.returncode == 1
+    hello, fatal = map(COLLECTOR_MESSAGES.read, ended.stdout.splitlines())
+    assert isinstance(hello, Hello) and isinstance(fatal, Fatal) and fatal.message
+    return fatal.code
+
+
+def test_an_adapter_table_that_is_none_is_fatal_and_one_clear_line(tmp_path: Path, nowhere: dict[str, str]) -> None:
     table = tmp_path / "adapters.json"
     table.write_text('{"adapters": [{"id": "form"}]}')
     ended = subprocess.run([*collect_command(), "--adapter-table", str(table)], env=nowhere, input=b"", capture_output=True, check=False)
-    assert (ended.returncode, ended.stdout) == (1, b"")
+    assert said_fatally(ended) == "adapter-table"
     assert ended.stderr.startswith(b"triptych: [adapter-table] adapters.0.")
     assert ended.stderr.count(b"\n") == 1
 
@@ -221,11 +171,65 @@ def test_a_liveness_reaches_the_collector_and_one_under_the_floor_is_one_clear_l
     assert collect_command(liveness_seconds=45.0)[-2:] == ["--liveness-seconds", "45.0"]
     assert "--liveness-seconds" not in collect_command()
     with collector(nowhere, "--liveness-seconds", "30") as running:
-        running.wait_for("diagnostic")
+        running.wait_for("diagnostic", code="sources")
         assert running.end() == 0
     ended = subprocess.run(collect_command(liveness_seconds=29.0), env=nowhere, input=b"", capture_output=True, check=False)
-    assert (ended.returncode, ended.stdout) == (1, b"")
+    assert said_fatally(ended) == "liveness-seconds"
     assert ended.stderr.startswith(b"triptych: [liveness-seconds] ")
+
+
+def test_a_package_that_is_missing_is_fatal(nowhere: dict[str, str]) -> None:
+    program = "import sys; sys.modules['dbus_fast'] = None\n" + collect_command()[3]
+    ended = subprocess.run([sys.executable, "-P", "-c", program, "activity", "collect"], env=nowhere, capture_output=True, check=False)
+    assert said_fatally(ended) == "cannot-run-here"
+    assert ended.stderr.count(b"\n") == 1
+
+
+def faulty(fault: str) -> list[str]:
+    """The command of a collector whose desktop raises this when it is asked for the second time."""
+    return [sys.executable, "-P", "-c", FAULTY.replace("FAULT", fault)]
+
+
+FAULTY = """
+import asyncio, sys
+from triptych.adapters.collector.collect import CollectorProcess
+from triptych.adapters.collector.source import Availability
+from triptych.errors import Unavailable
+class Faulty:
+    platform, broken, notes, asked = "linux", False, "", 0
+    def __init__(self, changed, slept): self.changed, self.loop = changed, asyncio.get_running_loop()
+    async def availability(self): return Availability(True)
+    async def attach(self): pass
+    def detach(self): pass
+    async def foreground(self): FAULT
+    async def close(self): pass
+def out_of_a_callback(source):
+    def boom(): raise RuntimeError("boom")
+    source.loop.call_soon(boom)
+sys.exit(asyncio.run(CollectorProcess(source=Faulty).run()))
+"""
+
+
+def test_what_a_restart_does_not_cure_is_one_fatal_line_and_nothing_follows(nowhere: dict[str, str]) -> None:
+    with collector(nowhere, command=faulty("raise Unavailable('no such desktop', 'get one')")) as running:
+        running.wait_for("state")
+        running.configure(1, "code.desktop")
+        fatal = running.wait_for("fatal")
+        assert fatal == {"v": 1, "type": "fatal", "code": "cannot-run-here", "message": "no such desktop (get one)"}
+        assert running.process.wait(5) == 1
+        assert running.process.stdout is not None and running.rest + running.process.stdout.read() == b""
+
+
+@pytest.mark.parametrize("fault", ["raise RuntimeError('boom')", "out_of_a_callback(self)"])
+def test_what_nobody_expected_is_a_crash_without_a_fatal(nowhere: dict[str, str], fault: str) -> None:
+    with collector(nowhere, command=faulty(fault)) as running:
+        running.wait_for("state")
+        running.configure(1, "code.desktop")
+        running.wait_for("configured")
+        assert running.process.wait(5) not in (0, None)
+        assert running.process.stdout is not None and running.process.stderr is not None
+        assert running.rest + running.process.stdout.read() == b""
+        assert b"RuntimeError: boom" in running.process.stderr.read()
 
 
 @pytest.mark.display
@@ -236,7 +240,7 @@ def test_an_x_server_that_hangs_keeps_neither_its_commands_nor_its_end(
     os.kill(bare_display.pid, signal.SIGSTOP)
     try:
         with collector({**bare_display.env, **nowhere}) as running:
-            running.wait_for("diagnostic")
+            running.wait_for("diagnostic", code="sources")
             running.configure(3)
             assert running.wait_for("configured")["revision"] == 3
             if end == "signal":

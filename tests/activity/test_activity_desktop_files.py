@@ -77,3 +77,47 @@ def test_a_file_that_is_added_later_is_found(folders: Folders) -> None:
     assert folders.files.find(("late",), None) is None
     folders.write(folders.first, "late.desktop", "Exec=late")
     assert folders.files.find(("late",), None) == "late.desktop"
+
+
+@pytest.mark.parametrize(
+    ("command", "program"),
+    [
+        ("/usr/bin/flatpak run --branch=stable --arch=x86_64 --command=gedit --file-forwarding org.gnome.gedit @@u %U @@", "gedit"),
+        ("flatpak run --command=/app/bin/kate org.kde.kate", "kate"),
+        ("env BAMF_DESKTOP_FILE_HINT=/var/lib/snapd/desktop/applications/code_code.desktop /snap/bin/code %F", "code"),
+    ],
+)
+def test_what_flatpak_and_snap_start_is_known_by_the_program_inside(folders: Folders, command: str, program: str) -> None:
+    folders.write(folders.first, "org.example.App.desktop", f"Exec={command}")
+    assert folders.files.find((), program) == "org.example.App.desktop"
+    assert folders.files.find((), "flatpak") is None
+
+
+def test_a_sandbox_that_names_no_program_is_known_by_its_id_only(folders: Folders) -> None:
+    folders.write(folders.first, "org.example.App.desktop", "Exec=flatpak run --command=python3 org.example.App")
+    folders.write(folders.first, "org.example.Other.desktop", "Exec=flatpak run org.example.Other")
+    assert folders.files.find((), "python3") is None
+    assert folders.files.find((), "org.example.Other") is None
+    assert folders.files.find(("org.example.Other",), "python3") == "org.example.Other.desktop"
+
+
+def test_the_exports_of_flatpak_and_snap_are_searched_last(tmp_path: Path) -> None:
+    home, system = tmp_path / "home", tmp_path / "system"
+    exports = home / "flatpak" / "exports" / "share"
+    made = Folders(tmp_path)
+    files = DesktopFiles({"XDG_DATA_HOME": str(home), "XDG_DATA_DIRS": str(made.first)}, sandboxed=(str(system),))
+    made.write(exports, "org.example.Mine.desktop", "Exec=mine")
+    made.write(system, "org.example.Theirs.desktop", "Exec=theirs")
+    made.write(system, "org.example.Hidden.desktop", "Exec=hidden")
+    made.write(home, "org.example.Hidden.desktop", "Hidden=true")
+    assert files.find(("org.example.mine",), None) == "org.example.Mine.desktop"
+    assert files.find((), "theirs") == "org.example.Theirs.desktop"
+    assert files.find((), "hidden") is None
+
+
+def test_a_browser_is_one_by_its_own_word(folders: Folders) -> None:
+    folders.write(folders.first, "web.desktop", "Exec=web", "Categories=GNOME;Network;WebBrowser;")
+    folders.write(folders.first, "mail.desktop", "Exec=mail", "Categories=Network;Email;")
+    web, mail = folders.files.entry((), "web"), folders.files.entry((), "mail")
+    assert web is not None and web.is_browser
+    assert mail is not None and not mail.is_browser

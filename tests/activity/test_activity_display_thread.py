@@ -67,6 +67,39 @@ def test_a_change_that_an_answer_took_in_is_still_told(bare_display: PrivateDisp
     asyncio.run(main())
 
 
+def test_another_title_of_the_active_window_is_told_and_of_no_other(bare_display: PrivateDisplay) -> None:
+    with Client(bare_display) as client:
+        first, second = client.window(10, 10, name="One"), client.window(10, 10, name="Two")
+        display = X11Foreground(env(bare_display))
+        try:
+            activate(client, first)
+            client.sync()
+            display.active()  # it follows the window from here on
+            display.changed()
+            client.set_text(second, "_NET_WM_NAME", "UTF8_STRING", b"Two again")
+            client.sync()
+            display.title(first)
+            assert not display.changed()
+            client.set_text(first, "_NET_WM_NAME", "UTF8_STRING", b"One again")
+            client.sync()
+            display.title(first)
+            assert display.changed()
+            activate(client, 0)
+            client.sync()
+            assert display.active() is None
+            display.changed()
+            client.set_text(first, "_NET_WM_NAME", "UTF8_STRING", b"One at last")
+            client.sync()
+            display.title(first)
+            assert not display.changed()
+            activate(client, 0x7FFFFFF)  # a window that is gone is no error
+            client.sync()
+            assert display.active() is None
+            assert display.names_active()
+        finally:
+            display.close()
+
+
 def test_a_title_is_read_in_the_encoding_that_its_type_says(bare_display: PrivateDisplay) -> None:
     with Client(bare_display) as client:
         window = client.window(10, 10)

@@ -10,11 +10,14 @@ import pytest
 
 from triptych.generated.collector import vocabulary
 from triptych.machines.collector.adapter_table import BUILT_IN
+from triptych.machines.collector.capture import HealthReason
+from triptych.machines.collector.consents import ConsentMode
 from triptych.machines.collector.facts import Facts, Provider
 from triptych.machines.collector.focus import ElementState
-from triptych.machines.collector.gates import DEFAULT_RETENTION_MS, Admitted, Reason, Refused, Rulebook, admit
+from triptych.machines.collector.gates import DEFAULT_RETENTION_MS, Admitted, Reason, Refused, Rulebook, SurfaceKind, admit, placed
 from triptych.machines.collector.policy import CONSENT_PREFIX, PROTECTED_BUNDLES, ConsentKind, Policy, Rule, allow_app
 from triptych.machines.collector.resources import Resource
+from triptych.machines.collector.workspaces import Source, Workspace, git_workspace
 
 NOW = 1_791_000_000_000
 EDITOR = "code.desktop"
@@ -185,8 +188,60 @@ class TestConsent:
         assert reason(page, rulebook(selected)) == "policy"
         assert reason(page, rulebook(selected, consent("browser-origin", "allow/https://example.org/"))) == ""
 
+    def test_a_consent_is_asked_for_whatever_application_an_editor_companion_declares(self) -> None:
+        """A companion that called itself a terminal, or a browser, would slip past the consent for workspaces otherwise."""
+        none = consent("editor-workspace", "mode/none")
+        for bundle_id in (TERMINAL, "companion.browser", EDITOR):
+            seen = facts(provider="companion", bundle_id=bundle_id, document="/work/app/main.py")
+            assert reason(seen, vouched_root="/work/app") == ""
+            assert reason(seen, rulebook(none), vouched_root="/work/app") == "policy"
+
+    def test_the_vouched_root_is_compared_in_its_one_spelling(self) -> None:
+        selected = rulebook(consent("editor-workspace", "mode/selected"), consent("editor-workspace", "allow/c:/work/app"))
+        seen = facts(provider="companion", bundle_id="com.microsoft.VSCode", title="main")
+        assert reason(seen, selected, vouched_root="C:\\Work\\.\\App\\") == ""
+        assert reason(seen, selected, vouched_root="C:\\Work\\App\\inner") == "policy"
+
+    def test_a_root_that_a_collector_would_vouch_for_is_never_read(self) -> None:
+        verdict = admit(facts(), rulebook(), NOW, vouched_root="/work/secrets")
+        assert isinstance(verdict, Admitted) and verdict.workspace is None
+        selected = rulebook(consent("editor-workspace", "mode/selected"), consent("editor-workspace", "allow//work/app"))
+        assert reason(facts(), selected, vouched_root="/work/app") == "policy"
+
+
+class TestWorkspace:
+    def test_a_companions_workspace_is_the_one_it_vouches_for(self) -> None:
+        verdict = admit(facts(provider="companion", document="/work/app/a.py"), rulebook(), NOW, vouched_root="/work//app/")
+        assert isinstance(verdict, Admitted)
+        assert verdict.workspace == Workspace("companion", "/work/app", "/work/app", "app", 1.0)
+
+    def test_a_workspace_that_the_host_found_is_put_on_it_unless_its_folder_is_protected(self) -> None:
+        mine = Rule("mine", "resource", "deny", "exact", "/home/me/diary")
+        rules = rulebook(mine)
+        verdict = admit(facts(document="/home/me/diary/a.md"), rules, NOW)
+        assert isinstance(verdict, Admitted)
+        assert placed(verdict, git_workspace("/home/me/diary"), rules.policy).workspace is None
+        found = placed(verdict, git_workspace("/home/me"), rules.policy)
+        assert found.workspace == Workspace("git", "/home/me", "/home/me", "me", 0.9)
+        assert msgspec.structs.replace(found, workspace=None) == verdict
+
 
 class TestWhatIsStored:
+    def test_an_event_and_a_kind_of_surface_come_from_a_companion_only(self) -> None:
+        said = {"activity_event": "save", "surface_kind": "diff"}
+        companion = admit(facts(provider="companion", **said), rulebook(), NOW, vouched_root="/work/app")
+        native = admit(facts(**said), rulebook(), NOW)
+        assert isinstance(companion, Admitted) and isinstance(native, Admitted)
+        assert (companion.activity_event, companion.surface_kind) == ("save", "diff")
+        assert (native.activity_event, native.surface_kind) == (None, "editor")
+
+    @pytest.mark.parametrize(
+        ("surface", "title"), [("editor", "A page of notes"), ("diff", "A page of notes"), ("terminal", None), ("output", None)]
+    )
+    def test_an_editors_terminal_loses_its_title_as_any_terminal(self, surface: str, title: str | None) -> None:
+        verdict = admit(facts(provider="companion", surface_kind=surface), rulebook(), NOW, vouched_root="/work/app")
+        assert isinstance(verdict, Admitted) and verdict.title == title
+
     def test_a_terminal_keeps_its_folder_and_loses_its_title(self) -> None:
         verdict = admit(facts(bundle_id=TERMINAL, title="me@host: /repo", document="/repo"), rulebook(), NOW)
         assert isinstance(verdict, Admitted)
@@ -217,3 +272,7 @@ def test_the_words_that_are_written_out_are_those_of_the_vocabulary() -> None:
     assert {state.name.lower().replace("_", "-") for state in ElementState} == set(vocabulary.ELEMENT_STATE)
     assert {state.value for state in ElementState if state.value} <= set(vocabulary.PRIVACY_REASON)
     assert get_args(ConsentKind) == vocabulary.CONSENT_KIND
+    assert get_args(ConsentMode) == vocabulary.CONSENT_MODE
+    assert get_args(SurfaceKind) == vocabulary.SURFACE_KIND
+    assert get_args(HealthReason) == vocabulary.HEALTH_REASON
+    assert {*get_args(Source), "none"} == set(vocabulary.WORKSPACE_SOURCE)

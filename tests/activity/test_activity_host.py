@@ -9,58 +9,18 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from activity_host_kit import EDITOR, HELLO, RUNNING, STARTED, Step, observation, run, until
 from activity_kit import every_byte, scripted
 from triptych.adapters.collector.host import CollectorHost
 from triptych.adapters.collector.ownership import Ownership
 from triptych.engine import activity, activity_sync
 from triptych.engine.activity import Recording
 from triptych.errors import LocalProtocolError, Unavailable, WaitTimeout
-
-EDITOR = "code.desktop"
-HELLO = {
-    "v": 1,
-    "type": "hello",
-    "collectorSession": "script-1",
-    "collectorVersion": "9.9",
-    "platform": "linux",
-    "arch": "x64",
-    "capabilities": [],
-}
-RUNNING = {"v": 1, "type": "state", "state": "running", "accessibilityTrusted": True}
-STARTED = [("say", HELLO), ("say", RUNNING), ("await", "configure"), ("ack",)]
-Step = tuple[object, ...]
-
-
-def observation(seq: int, title: str | None = "A page", **changes: Any) -> dict[str, Any]:
-    return {
-        "v": 1,
-        "type": "observation",
-        "collectorSession": "script-1",
-        "seq": seq,
-        "observedAtMs": time.time_ns() // 1_000_000,
-        "app": {"pid": 7, "bundleId": EDITOR, "name": "Code"},
-        "window": {"title": title},
-        "privacy": {"secure": False, "protected": False},
-        "source": {"adapter": "vscode"},
-        **changes,
-    }
-
-
-def run(folder: Path, script: list[Step], check: Callable[[Recording], Awaitable[None]], *more: list[Step], **options: Any) -> None:
-    """Record with the scripted collector and let `check` look at it."""
-
-    async def main() -> None:
-        options.setdefault("allow", [EDITOR])
-        async with activity.record(folder / "history", command=scripted(folder, script, *more), **options) as recording:
-            await check(recording)
-
-    asyncio.run(main())
 
 
 def test_an_observation_is_stored_under_the_policy_it_was_judged_by(tmp_path: Path) -> None:
@@ -256,6 +216,27 @@ def test_pause_holds_from_the_moment_it_is_asked_for(tmp_path: Path) -> None:
         assert (await recording.wait_for_observation()).title == "Again"
 
     run(tmp_path, late, check)
+
+
+def test_a_command_that_cannot_be_written_is_named_and_stops_it(tmp_path: Path) -> None:
+    async def check(recording: Recording) -> None:
+        await recording.wait_for_observation()
+        with pytest.raises(Unavailable, match="collector is not writable"):
+            await recording.pause()
+        await recording.wait_for_capture("degraded", reason="pause-send-failed")
+        await until(recording, lambda: recording.failed)
+
+    run(tmp_path, [*STARTED, ("close", 0), ("say", observation(1)), ("wait", str(tmp_path / "never"))], check)
+
+
+def test_a_policy_that_cannot_be_written_is_stored_all_the_same(tmp_path: Path) -> None:
+    async def check(recording: Recording) -> None:
+        await recording.wait_for_observation()
+        await recording.allow([EDITOR, "org.gnome.gedit.desktop"])
+        await recording.wait_for_capture("degraded", reason="apply-policy-send-failed")
+        assert len(activity.policy(tmp_path / "history").own_rules) == 2
+
+    run(tmp_path, [*STARTED, ("close", 0), ("say", observation(1)), ("wait", str(tmp_path / "never"))], check)
 
 
 def test_nothing_is_left_running_and_what_it_wrote_to_stderr_is_kept_within_bounds(tmp_path: Path) -> None:

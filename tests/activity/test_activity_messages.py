@@ -313,3 +313,52 @@ def test_whatever_a_collector_says_is_taken_or_refused_with_a_code(lines: list[b
 @given(LINES)
 def test_whatever_a_host_says_is_a_command_or_nothing(line: bytes) -> None:
     assert parse_command(line) is None or line != b""
+
+
+WIDE = st.sampled_from(["", "a", "é", "中", "\U0001f600", "\\", '"', "\n", "\ud800"])
+TEXT = st.builds(
+    lambda piece, times: piece * times,
+    WIDE,
+    st.sampled_from([0, 1, 31, 32, 33, 127, 128, 129, 511, 512, 513, 1023, 1024, 1025, 4096, 4097]),
+)
+
+
+@given(TEXT, TEXT, TEXT, TEXT, st.booleans(), st.booleans())
+def test_the_fast_way_takes_nothing_that_the_slow_way_refuses(
+    title: str, name: str, role: str, adapter: str, escaped: bool, workspace: bool
+) -> None:
+    message = {
+        **SEEN,
+        "app": {"pid": 7, "bundleId": "code.desktop", "name": name},
+        "window": {"title": title},
+        "element": {"role": role},
+        "source": {"adapter": adapter},
+        **({"workspace": {"root": title}} if workspace else {}),
+    }
+    try:
+        line = json.dumps(message, ensure_ascii=escaped).encode()
+    except UnicodeEncodeError:  # half a character can only be escaped
+        line = json.dumps(message).encode()
+    fast = COLLECTOR_MESSAGES.accept(line)
+    try:
+        slow = COLLECTOR_MESSAGES.read_value(json.loads(line))
+    except RemoteProtocolError:
+        assert fast is None
+    else:
+        assert fast in (None, slow)
+    if line.isascii() and not workspace and b"\\u" not in line:
+        assert (fast is None) == any(
+            len(text) > bound for text, bound in ((title, 4096), (name, 512), (role, 2048), (adapter, 128))
+        ) or not adapter
+
+
+@pytest.mark.parametrize("title", ["A page", "Réunion — notes", "日本語の文書"])
+def test_an_ordinary_observation_takes_the_fast_way(title: str) -> None:
+    line = json.dumps({**SEEN, "window": {"title": title}}, ensure_ascii=False).encode()
+    assert COLLECTOR_MESSAGES.accept(line) is not None
+
+
+def test_a_diagnostic_that_is_too_long_in_bytes_is_refused() -> None:
+    note = {"v": 1, "type": "diagnostic", "level": "warn", "code": "a", "message": "é" * 2048}
+    assert isinstance(session().receive(json.dumps(note, ensure_ascii=False).encode()), Diagnostic)
+    assert code(session(), json.dumps({**note, "message": "é" * 2049}, ensure_ascii=False).encode()) == "malformed"

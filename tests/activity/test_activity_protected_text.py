@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from triptych.machines.collector.policy import Policy
 from triptych.machines.collector.protected_text import (
+    _SECURE_PATH,
     glob_matches,
     is_bare_file_name,
     is_protected_text,
@@ -145,3 +146,11 @@ def test_glob_knows_no_other_wildcard() -> None:
     assert glob_matches("*", "")
     assert not glob_matches("a*a", "a")
     assert not glob_matches("*.PEM", "x.pem")
+
+
+@given(
+    st.text("aA/.envENV_idsShH\u017f\u0131\u0130\u212akKeyEY", max_size=12),
+    st.sampled_from(["", "/.env", ".KEY", "SECRET\u017f", "/\u0131d_rsa", ".\u212aey"]),
+)
+def test_the_quick_look_passes_whatever_the_pattern_names(text: str, end: str) -> None:
+    assert is_secure_path(text + end) == (_SECURE_PATH.search(text + end) is not None)

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from activity_kit import adapter_entry
 from triptych.errors import LocalProtocolError
 from triptych.machines.collector.adapter_table import BUILT_IN
 from triptych.machines.collector.focus import ElementState
@@ -78,6 +79,12 @@ class TestGateOrder:
     def test_the_first_candidate_that_is_allowed_and_known_is_reported_in_the_spelling_of_the_table(self) -> None:
         made = look(tracker(CollectorPolicy(allowed=("CODE.desktop",))), Application(7, ("code-oss.desktop", "Code.Desktop")))
         assert made["app"]["bundleId"] == "code.desktop"
+
+    def test_a_browser_is_not_described_whatever_a_table_says(self) -> None:
+        entry = msgspec.json.encode({"adapters": [adapter_entry("web", "chromium.desktop", "browser")]})
+        made = tracker(CollectorPolicy(allowed=("chromium.desktop",)), table=BUILT_IN.extended(entry))
+        assert look(made, Application(9, ("chromium.desktop",))) is None
+        assert made.sequence == 0
 
     def test_a_window_that_was_no_longer_in_front_is_not_told(self) -> None:
         made = tracker()

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import os
 import signal
-import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 from PIL import Image
 
+from triptych.engine import activity
 from triptych.engine.demo import show, stage
 
 pytestmark = [pytest.mark.slow, pytest.mark.display]
@@ -74,6 +73,7 @@ def test_it_shows_three_real_panels(short: Path) -> None:
         "[focused]",
         "Field notes",
         "1 × secure-field",
+        "under a minute  Field Notes",
         "the focus moved from",
         "history.sqlite",
     ):
@@ -86,10 +86,9 @@ def test_it_shows_three_real_panels(short: Path) -> None:
     assert max(below.tobytes()) < 80, "and nothing below it"
 
     folder = out / "activity"
-    with closing(sqlite3.connect(folder / "history.sqlite")) as database:
-        rows = database.execute("SELECT bundle_id, window_title FROM observations").fetchall()
+    rows = activity.observations(folder)
     assert rows
-    assert set(rows) == {(stage.DESKTOP_ID, "Field notes")}
+    assert {(row.bundle_id, row.title) for row in rows} == {(stage.DESKTOP_ID, "Field notes")}
     stored = b"".join(file.read_bytes() for file in folder.iterdir())
     for private in (show.SECRET, show.LINE, "password text", "Passphrase"):
         assert private.encode() not in stored

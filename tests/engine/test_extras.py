@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-EXTRAS = ("PIL", "dbus_fast", "numpy", "pyghostty", "rich", "xcffib")
+EXTRAS = ("PIL", "ada_url", "aiohttp", "dbus_fast", "numpy", "pyghostty", "rich", "xcffib")
 
 
 def run(folder: Path, *argv: str) -> subprocess.CompletedProcess[str]:
@@ -34,6 +34,9 @@ def run(folder: Path, *argv: str) -> subprocess.CompletedProcess[str]:
         "desktop serve",
         "activity collect",
         "activity record --data record --for 1",
+        "activity start --data record",
+        "activity policy --data record allow",
+        "activity doctor --data record",
         "conformance termwright -- true",
         "doctor",
     ],
@@ -46,7 +49,21 @@ def test_a_missing_extra_is_named_with_the_command_that_brings_it(tmp_path: Path
     assert not (tmp_path / "record").exists()
 
 
-@pytest.mark.parametrize("command", ["version", "schema termwright Hello", "machines run"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "version",
+        "schema termwright Hello",
+        "machines run",
+        "activity status --data record",
+        "activity today --data record",
+        "activity export --data record --format html",
+        "activity policy --data record",
+        "activity policy --data record deny org.example.Form.desktop",
+        "activity stop --data record",
+    ],
+)
 def test_what_needs_no_extra_works(tmp_path: Path, command: str) -> None:
     answer = run(tmp_path, *command.split())
     assert (answer.returncode, answer.stderr) == (0, "")
+    assert answer.stdout

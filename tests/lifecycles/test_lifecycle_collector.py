@@ -13,6 +13,7 @@ from triptych.machines.collector.collector import (
     Detach,
     EmitConfigured,
     EmitDiagnostic,
+    EmitFatal,
     EmitHello,
     EmitState,
     Exit,
@@ -143,3 +144,14 @@ def test_hello_comes_first_and_once(event: tuple[str, dict[str, Any]]) -> None:
         Collector().step(event[0], 1.0, **event[1])
     with pytest.raises(IllegalEvent):
         started().step("start", 1.0, **BACK)
+
+
+def test_what_a_restart_does_not_cure_is_said_last_and_after_a_hello() -> None:
+    why = {"code": "adapter-table", "message": "x is missing"}
+    assert Collector().step("fail", 1.0, **why) == (EmitHello(), EmitFatal("adapter-table", "x is missing"), Exit(1))
+    for state in ALIVE:
+        life = Collector.restore(state, Memory(revision=1, trusted=True))
+        assert life.step("fail", 1.0, **why) == (Detach(), EmitFatal("adapter-table", "x is missing"), Exit(1))
+        assert life.is_over
+        with pytest.raises(IllegalEvent):
+            life.step("wake", 1.0)

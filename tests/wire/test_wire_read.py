@@ -252,6 +252,22 @@ def test_any_plain_value_is_read_or_refused(value: Any) -> None:
         assert raised.value.code in {"malformed", "unknown-type", "version-mismatch"}
 
 
+@pytest.mark.parametrize(
+    "body", [b'{"type":"revision-commit","revision":1,"%b":1}' % (b"k" * 90_000), b'{"type":"log","record":{"%b":1}}' % (b"k" * 90_000)]
+)
+def test_what_an_error_quotes_of_a_peer_is_short(body: bytes) -> None:
+    with pytest.raises(RemoteProtocolError) as refused:
+        ADAPTER.read(body)
+    assert len(str(refused.value)) < 1000
+
+
+def test_a_long_path_is_short_too() -> None:
+    with pytest.raises(RemoteProtocolError) as refused:
+        SNAPSHOT.read_value(snapshot(px={"k" * 90_000: "nobody"}))
+    assert refused.value.path.startswith("nodes.0.px.kkk")
+    assert len(str(refused.value)) < 1000
+
+
 def test_generated_modules_are_imported_at_first_use() -> None:
     code = (
         "import sys\n"
