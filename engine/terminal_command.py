@@ -385,11 +385,17 @@ async def _drawn(app: Terminal, launch: Launch) -> None:
 
 
 async def _press(app: Terminal, keys: list[str], text: str, timeout: float) -> None:
-    """One key after the other, each when the program has answered the one before."""
+    """One key after the other, each when the program has answered the one before; none when there is one that is no key."""
+    from ..machines.termwright.keys import split_key
+
     for key in keys:
+        split_key(key)
+    for key in keys:
+        if app.exit_status is not None:  # told with the answer; nobody reads the rest
+            return
         await app.press(key)
         await _quiet(app, timeout)
-    if text:
+    if text and app.exit_status is None:
         await app.type(text)
         await _quiet(app, timeout)
 

@@ -221,7 +221,7 @@ class Terminal:
         tree: Snapshot = self._run(self._app.wait_for_revision(revision, after=after, timeout=timeout))
         return tree
 
-    def wait_for_text(self, text: str, *, timeout: float = TIMEOUT) -> None:
+    def wait_for_text(self, text: str | Pattern[str], *, timeout: float = TIMEOUT) -> None:
         """As `terminal.Terminal.wait_for_text`."""
         self._run(self._app.wait_for_text(text, timeout=timeout))
 

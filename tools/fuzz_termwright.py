@@ -1,11 +1,12 @@
-"""Throws bytes at what reads hostile termwright input: frames, messages, snapshots, deltas, markers. `make fuzz` calls it.
+"""Throws bytes at what reads hostile termwright input, a target at a time; `make fuzz` gives each of them a minute.
 
-    python -m triptych.tools.fuzz_termwright [--seconds 60] [--seed N] [--input FILE]
+    python -m triptych.tools.fuzz_termwright [--target NAME] [--seconds 60] [--seed N] [--input FILE]
 
-With atheris installed (Linux wheels for Python 3.11 to 3.13) the inputs follow its coverage; without it they are mutations of the same
-seeds, which are the vectors of tests/vectors/termwright. Only a documented code may leave the library; a fast yes must be a slow yes; any
-split of a stream gives the same frames. An input that breaks this is kept as a file, its name is printed, and the exit code is 1.
-`--input` runs one such file again.
+The targets: `frames` (the frame decoder, and each body as a message), `messages` (one body, in both directions), `snapshot` (the
+validator), `delta` (apply), `client` (what an adapter does with its driver's bytes) and `marker`. With atheris installed (Linux wheels for
+Python 3.11 to 3.13) the inputs follow its coverage; without it they are mutations of the same seeds, which are the vectors of
+tests/vectors/termwright. Only a documented code may leave the library; a fast yes must be a slow yes; any split of a stream gives the same
+answers. An input that breaks this is kept as a file, its name is printed, and the exit code is 1. `--input` runs such a file again.
 """
 
 from __future__ import annotations
@@ -14,23 +15,26 @@ import argparse
 import importlib.util
 import json
 import random
+import re
 import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from ..errors import RemoteProtocolError
-from ..generated.termwright.models import SemanticFull
+from ..errors import LocalProtocolError, RemoteProtocolError
+from ..generated.termwright.models import AdapterInfo, SemanticFull
+from ..generated.termwright.vocabulary import WIRE_ERROR_CODE
 from ..machines.termwright.errors import DELTA_CODES, PARSER_CODES, PROTOCOL_VIOLATION_CODES, VALIDATION_CODES
 from ..machines.termwright.framing import FrameDecoder, decode_body, encode_body
 from ..machines.termwright.limits import DEFAULT_LIMITS
 from ..machines.termwright.marker import encode_marker, verify_marker
 from ..machines.termwright.messages import ADAPTER_MESSAGES, parse_adapter_message, read_adapter_message, read_driver_message
+from ..machines.termwright.publisher import Closed, Publisher
 from ..machines.termwright.semantic_state import SemanticState
 from ..machines.termwright.validate import check_snapshot, validate_snapshot
 from ..machines.wire.text import TERMWRIGHT, parse
@@ -47,6 +51,18 @@ TOKENS: Final = tuple(
     b'null|true|-1|0|1e999|9007199254740992|1.0|[]|{}|"\\ud800"|"__proto__":|"extended":|"px":|"parentId":"root"|"status":"known"'
     b'|"labelledBy":["root"]|"state":{"offscreen":true}|"role":"generic"|[[[[[[[[[[|]]]]]]]]]]|\xf0\x9f\x8e\x89|\xed\xa0\x80'.split(b"|")
 )
+
+
+STATISTIC: Final = re.compile(r"^stat::(\w+):\s+(\d+)$", re.MULTILINE)
+#: What the adapter of the target `client` publishes.
+TREE: Final = {
+    "columns": 80,
+    "rows": 24,
+    "rootIds": [],
+    "nodes": [],
+    "coordinateSpace": {"status": "unknown", "reason": "provider-refresh"},
+    "hitGrid": {"status": "unknown", "reason": "provider-refresh"},
+}
 
 
 class Broken(AssertionError):
@@ -116,7 +132,7 @@ def snapshot(data: bytes) -> str:
 
 
 def delta(data: bytes) -> str:
-    """A delta against a small tree. What it makes must be what full validation accepts."""
+    """A delta against a small tree. What it makes must be what full validation accepts, and the same when it comes in a message."""
     code, value = _code(FRAME_CODES, lambda: decode_body(data))
     if code != "ok":
         return code
@@ -124,7 +140,37 @@ def delta(data: bytes) -> str:
     code, applied = _code(frozenset(DELTA_CODES), lambda: held.apply(value))
     if code == "ok":
         check_snapshot(applied.state.snapshot, LIMITS)  # type: ignore[attr-defined]  # what apply answers
+    sent, message = _code(MESSAGE_CODES, lambda: read_adapter_message(b'{"type":"semantic-delta","delta":%b}' % data, LIMITS))
+    if sent == "ok":
+        given, followed = _code(frozenset(DELTA_CODES), lambda: held.apply(message.delta))  # type: ignore[attr-defined]  # a SemanticDelta
+        if given != code or (given == "ok" and followed.state.snapshot != applied.state.snapshot):  # type: ignore[attr-defined]  # as above
+            raise Broken(f"a delta ends as {code} when it is a value, and as {given} when it is a message")
     return code
+
+
+def client(data: bytes) -> str:
+    """A driver's stream, whole and cut in two, at an adapter that then publishes and logs."""
+    whole, cut = _adapter([data]), _adapter([data[: len(data) // 3], data[len(data) // 3 :]])
+    if whole != cut:
+        raise Broken("the split of a stream changes what an adapter makes of it")
+    return whole[0]
+
+
+def _adapter(chunks: Sequence[bytes]) -> tuple[str, list[object]]:
+    publisher = Publisher(token=TOKEN, adapter=AdapterInfo(name="fuzz", version="1"), capabilities=("tree", "logs", "incremental-tree"))
+    publisher.hello()
+    events: list[object] = []
+    for chunk in chunks:
+        events += publisher.received(chunk, 1.0)
+    for event in events:
+        if isinstance(event, Closed) and event.code not in WIRE_ERROR_CODE:
+            raise Broken(f"the code {event.code!r} is no wire error code")
+    try:
+        publisher.log("info", "m", 1.0, 1)
+        publisher.publish(TREE)
+    except LocalProtocolError as refused:
+        return f"{publisher.state} {refused.code}", events
+    return publisher.state, events
 
 
 @cache
@@ -146,42 +192,44 @@ def marker(data: bytes) -> str:
     return "ok" if revision else "unproved"
 
 
-TARGETS: Final = (frames, messages, snapshot, delta, marker)
+#: One input in, how it ended out; each raises when something is broken.
+TARGETS: Final[Mapping[str, Callable[[bytes], str]]] = {
+    target.__name__: target for target in (frames, messages, snapshot, delta, client, marker)
+}
 
 
-def attack(data: bytes) -> str:
-    """One input: its first byte chooses the target of the rest. The answer says how it ended; it raises when something is broken."""
-    target = TARGETS[data[0] % len(TARGETS)] if data else frames
-    return f"{target.__name__} {target(data[1:])}"
+def seeds(target: str) -> list[bytes]:
+    """What the mutations of a target start from: the vectors, as its inputs."""
 
+    def sent(side: str) -> list[bytes]:
+        return [_json(case["message"]) for kind in _vectors("messages.json")[side].values() for case in kind]
 
-def seeds() -> list[bytes]:
-    """What mutations start from: every vector, as an input of its target."""
+    def framed(bodies: Iterable[bytes]) -> list[bytes]:
+        return [len(body).to_bytes(4, "big") + body for body in bodies]
 
-    def of(target: Callable[[bytes], str], value: object) -> bytes:
-        body = (
-            value if isinstance(value, bytes) else json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
-        )
-        return bytes([TARGETS.index(target)]) + body
-
-    both = [
-        case["message"]
-        for side in ("adapterToDriver", "driverToAdapter")
-        for kind in _vectors("messages.json")[side].values()
-        for case in kind
-    ]
     trees = [case["snapshot"] for kind in ("accept", "reject") for case in _vectors("snapshots.json")[kind]]
-    streams = [bytes.fromhex("".join(case["chunksHex"])) for case in _vectors("framing.json")["decode"]]
-    true = encode_marker(TOKEN, SESSION, 7)[len(b"\x1b]8487;") :]
-    return [
-        *(of(frames, stream) for stream in streams if len(stream) < LIMITS["maxFrameBytes"]),
-        *(of(messages, message) for message in both),
-        *(of(messages, {"type": "semantic-full", "snapshot": tree}) for tree in trees),
-        *(of(snapshot, tree) for tree in trees),
-        *(of(delta, case["delta"]) for case in _vectors("deltas.json")["apply"]),
-        *(of(marker, case["payload"].encode("utf-8", "replace")) for case in _vectors("marker.json")["verifyReject"]),
-        of(marker, true),
-    ]
+    fulls = [_json({"type": "semantic-full", "snapshot": tree}) for tree in trees]
+    match target:
+        case "frames":
+            streams = [bytes.fromhex("".join(case["chunksHex"])) for case in _vectors("framing.json")["decode"]]
+            found = [*streams, *framed([*sent("adapterToDriver"), *fulls])]
+        case "messages":
+            found = [*sent("adapterToDriver"), *sent("driverToAdapter"), *fulls]
+        case "snapshot":
+            found = [_json(tree) for tree in trees]
+        case "delta":
+            found = [_json(case["delta"]) for case in _vectors("deltas.json")["apply"]]
+        case "client":
+            found = framed(sent("driverToAdapter"))
+            found += [found[0] + later for later in found]
+        case _:
+            found = [case["payload"].encode("utf-8", "replace") for case in _vectors("marker.json")["verifyReject"]]
+            found.append(encode_marker(TOKEN, SESSION, 7)[len(b"\x1b]8487;") :])
+    return [data for data in found if len(data) < LIMITS["maxFrameBytes"]]
+
+
+def _json(value: object) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 
 
 def mutated(data: bytes, others: Sequence[bytes], chance: random.Random) -> bytes:
@@ -208,9 +256,9 @@ def mutated(data: bytes, others: Sequence[bytes], chance: random.Random) -> byte
     return bytes(changed[: LIMITS["maxFrameBytes"]])
 
 
-def by_mutation(seconds: float, seed: int, into: Path) -> int:
-    """Our own loop. It keeps inputs that ended in a way not seen before, and goes on from them too."""
-    chance, pool = random.Random(seed), seeds()
+def by_mutation(target: str, seconds: float, seed: int, into: Path) -> bool:
+    """Our own loop; whether nothing broke. It keeps inputs that ended in a way not seen before, and goes on from them too."""
+    chance, pool, attack = random.Random(seed), seeds(target), TARGETS[target]
     ends: Counter[str] = Counter()
     until, tried = time.monotonic() + seconds, 0
     fresh = list(pool)
@@ -220,15 +268,17 @@ def by_mutation(seconds: float, seed: int, into: Path) -> int:
         try:
             end = attack(data)
         except Exception as fault:
-            kept = into / f"broken-{seed}-{tried}"
+            kept = into / f"broken-{target}-{seed}-{tried}"
             kept.write_bytes(data)
-            print(f"{kept}: {type(fault).__name__}: {fault}", file=sys.stderr)
-            return 1
+            print(f"{target}: {kept}: {type(fault).__name__}: {fault}", file=sys.stderr)
+            return False
         if not ends[end]:
             pool.append(data)
         ends[end] += 1
-    print(f"{tried} inputs by mutation (atheris is not installed), seed {seed}; {len(ends)} ways to end, none of them undocumented")
-    return 0
+    print(
+        f"{target}: {tried:,} runs by mutation (atheris is not installed), seed {seed}; {len(ends)} ways to end, nothing broke", flush=True
+    )
+    return True
 
 
 #: What runs inside atheris: it measures the bytecode of what is imported within its block.
@@ -236,7 +286,8 @@ CHILD: Final = f"""
 import sys
 import atheris
 with atheris.instrument_imports(include=["{__package__.rpartition(".")[0]}.machines"]):
-    from {__package__}.fuzz_termwright import attack
+    from {__package__}.fuzz_termwright import TARGETS
+attack = TARGETS[sys.argv.pop(1)]
 def run(data):
     attack(data)
 atheris.Setup(sys.argv, run)
@@ -244,34 +295,48 @@ atheris.Fuzz()
 """
 
 
-def by_coverage(seconds: float, seed: int, into: Path) -> int:
-    """atheris, in a process of its own, since it ends the process that it runs in."""
+def by_coverage(target: str, seconds: float, seed: int, into: Path) -> bool:
+    """atheris, in a process of its own, since it ends the process that it runs in; whether nothing broke."""
     with tempfile.TemporaryDirectory(prefix="fuzz-termwright-") as folder:
         corpus, words = Path(folder, "corpus"), Path(folder, "words")
         corpus.mkdir()
-        for number, data in enumerate(seeds()):
+        for number, data in enumerate(seeds(target)):
             (corpus / str(number)).write_bytes(data)
         escaped = ("".join(map(r"\x{:02x}".format, token)) for token in TOKENS)
         words.write_text("".join(f'"{token}"\n' for token in escaped))
-        options = [f"-max_total_time={int(seconds)}", f"-seed={seed}", f"-dict={words}", f"-artifact_prefix={into.resolve()}/broken-"]
+        prefix = f"-artifact_prefix={into.resolve()}/broken-{target}-"
+        options = [f"-max_total_time={int(seconds)}", f"-seed={seed}", f"-dict={words}", prefix]
         bounds = ["-max_len=20000", "-timeout=20", "-rss_limit_mb=1024", "-verbosity=0", "-print_final_stats=1"]
-        command = [sys.executable, "-c", CHILD, *options, *bounds, str(corpus)]
-        return int(subprocess.run(command, cwd=folder, check=False).returncode != 0)
+        command = [sys.executable, "-c", CHILD, target, *options, *bounds, str(corpus)]
+        ended = subprocess.run(command, cwd=folder, capture_output=True, text=True, errors="replace", check=False)
+    said = ended.stdout + ended.stderr
+    stats = dict(STATISTIC.findall(said))
+    if ended.returncode or not int(stats.get("number_of_executed_units", 0)):
+        print(f"{target}: atheris ended with {ended.returncode}:\n{said[-4000:]}", file=sys.stderr)
+        return False
+    runs, found = int(stats["number_of_executed_units"]), int(stats["new_units_added"])
+    print(f"{target}: {runs:,} runs by atheris, seed {seed}; {found:,} inputs reached something new, nothing broke", flush=True)
+    return True
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line: 0 when nothing broke, 1 otherwise."""
     parser = argparse.ArgumentParser(prog="python -m triptych.tools.fuzz_termwright", description="Fuzz the termwright library.")
-    parser.add_argument("--seconds", type=float, default=60.0, help="how long (60)")
+    parser.add_argument("--target", choices=TARGETS, action="append", help="only this one; may be given again (all of them)")
+    parser.add_argument("--seconds", type=float, default=60.0, help="how long each target has (60)")
     parser.add_argument("--seed", type=int, default=1, help="the same seed tries the same mutations (1)")
     parser.add_argument("--into", type=Path, default=Path(), help="where an input that breaks something is kept (the working directory)")
-    parser.add_argument("--input", type=Path, help="only run this kept input again")
+    parser.add_argument("--input", type=Path, help="only run this kept input of the target again")
     options = parser.parse_args(arguments)
+    chosen: list[str] = options.target or list(TARGETS)
     if options.input is not None:
-        print(attack(options.input.read_bytes()))
+        if len(chosen) != 1:
+            parser.error("--input needs one --target")
+        print(TARGETS[chosen[0]](options.input.read_bytes()))
         return 0
     way = by_coverage if importlib.util.find_spec("atheris") else by_mutation
-    return way(options.seconds, options.seed, options.into)
+    sound = [way(target, options.seconds, options.seed, options.into) for target in chosen]
+    return int(not all(sound))
 
 
 if __name__ == "__main__":

@@ -7,28 +7,27 @@ clock, and what was published so far.
 from __future__ import annotations
 
 import asyncio
+import math
 import secrets
 import time
 import uuid
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
-from ...errors import Unavailable
+from ...errors import LocalProtocolError, Unavailable
 from ...generated.termwright.models import Snapshot
 from ...machines.termwright.logs import Logged
 from ...machines.termwright.negotiation import CloseEndpoint, CloseSocket, Diagnostic
 from ...machines.termwright.pairing import Pair
 from ...machines.termwright.session import DriverSession, Output, Send
 from ...machines.termwright.terminal_size import check_size
+from .diagnostics import Diagnostics
 from .emulator import Emulator, Modes, Policy, Screen, open_emulator
 from .environment import child_environment
-from .listener import Listener
+from .listener import MAX_UNREAD, Listener
 from .observer import Observer
 from .pty import Pty
 
-#: Diagnostics that a session keeps; the oldest go first.
-MAX_DIAGNOSTICS = 1000
 #: Bytes of unread input beyond which a device query is no longer answered.
 MAX_UNREAD_REPLIES = 1 << 16
 
@@ -37,15 +36,6 @@ SETTLE = 0.05
 ANSWER = 0.5
 #: The exit status of a program whose own status somebody else took.
 UNKNOWN_EXIT = 255
-
-
-@dataclass(frozen=True)
-class Noted:
-    """One diagnostic: `at` is seconds since the spawn."""
-
-    at: float
-    code: str
-    detail: str
 
 
 class Driver:
@@ -57,7 +47,7 @@ class Driver:
         self.session = session
         self._emulator = emulator
         self.pair: Pair[Snapshot, Screen] | None = None  #: the newest published revision
-        self.diagnostics: deque[Noted] = deque(maxlen=MAX_DIAGNOSTICS)
+        self.diagnostics = Diagnostics()
         self.logs: deque[Logged] = deque(maxlen=session.limits["maxLogQueue"])
         self.clipboard: str | None = None  #: what the program last put on the clipboard, as far as the policy lets it
         self.lost_logs = 0  #: how many records were lost at the source
@@ -68,6 +58,7 @@ class Driver:
         self._last_screen: Screen | None = None
         self._last_modes: Modes | None = None
         self._observers = list(observers)
+        self._size = emulator.size
         self._listener = listener
         self._loop = asyncio.get_running_loop()
         self._started = now
@@ -96,9 +87,12 @@ class Driver:
 
         `policy` is what the terminal grants the program; `observers` are told everything that happens from the spawn on, in order.
 
-        Raises `Unavailable` when the program cannot be started or there is no emulator, `LocalProtocolError` (`terminal-size`).
+        Raises `Unavailable` when the program cannot be started or there is no emulator, `LocalProtocolError` for arguments that are none
+        (`terminal-size`, `out-of-range`, `invalid-limits`, `invalid-program`, `invalid-environment`).
         """
         check_size(columns, rows)
+        if not window >= 0:
+            raise LocalProtocolError("out-of-range", f"an adapter has some seconds to connect, not {window!r}", "ready_timeout")
         loop = asyncio.get_running_loop()
         token = secrets.token_urlsafe(32)
         session = DriverSession[Screen](token, str(uuid.uuid4()), limits, now=loop.time(), now_ms=time.time_ns() // 1_000_000)
@@ -113,14 +107,20 @@ class Driver:
             temporary = str(listener.temporary)
             variables = child_environment(environment or {}, endpoint=listener.path, token=token, inherit=inherit, temporary=temporary)
             driver._pty = Pty.spawn(
-                program, columns=columns, rows=rows, environment=variables, directory=directory, on_output=driver._output
+                program,
+                columns=columns,
+                rows=rows,
+                environment=variables,
+                directory=directory,
+                on_output=driver._output,
+                on_turn=driver._parsed,
             )
+            driver._exit = loop.create_task(driver._await_exit(driver._pty))
+            driver._tell("resized", columns, rows, 0.0)
+            driver._carry(session.spawned(loop.time(), float(window)))
         except BaseException:
             await driver.close()
             raise
-        driver._tell("resized", columns, rows, 0.0)
-        driver._carry(session.spawned(loop.time(), window))
-        driver._exit = loop.create_task(driver._await_exit(driver._pty))
         return driver
 
     @property
@@ -161,10 +161,8 @@ class Driver:
     def resize(self, columns: int, rows: int) -> None:
         """Change the size of the terminal and of the pty, which are always equal; raises `LocalProtocolError` (`terminal-size`)."""
         check_size(columns, rows)
-        pty = self._running()
         self.emulator.resize(columns, rows)
-        pty.resize(columns, rows)
-        self._tell("resized", columns, rows, self.elapsed)
+        self._follow()
 
     def signal(self, number: int) -> None:
         """Send a signal to the program's process group."""
@@ -181,10 +179,10 @@ class Driver:
 
     async def wait_until(self, met: Callable[[], bool], timeout: float) -> bool:
         """Wait for a condition that only parsing, publishing, an exit or a diagnostic can change; False when the time is over."""
-        deadline = self._loop.time() + timeout
+        deadline = self._until(timeout)
         while not met():
             remaining = deadline - self._loop.time()
-            if remaining <= 0:
+            if remaining <= 0 or self._last_screen is not None:  # nothing changes any more after `close`
                 return False
             await self._next_change(remaining)
         return True
@@ -192,14 +190,14 @@ class Driver:
     async def wait_quiet(self, quiet: float, timeout: float) -> bool:
         """Wait until nothing was parsed or published for `quiet` seconds from now on; False when the time is over before."""
         started = self._loop.time()
-        deadline = started + timeout
+        deadline = self._until(timeout)
 
         def remaining() -> float:
             return max(self._changed_at, started) + quiet - self._loop.time()
 
-        while remaining() > 0 and self._loop.time() < deadline:
+        while remaining() > 0 and self._loop.time() < deadline and self._last_screen is None:
             await self._next_change(min(remaining(), deadline - self._loop.time()))
-        return remaining() <= 0
+        return remaining() <= 0 or self._last_screen is not None
 
     async def wait_settled(self) -> None:
         """Wait until the program has answered the last input: it printed or published since, and is silent; or it had time enough to."""
@@ -235,6 +233,7 @@ class Driver:
                 if self._last_screen is None:
                     self._last_screen, self._last_modes = self._emulator.screen(), self._emulator.modes
                     self._emulator.close()
+                    self._changed()  # who still waits learns that nothing will change any more
 
     def _running(self) -> Pty:
         if self._pty is None:
@@ -245,7 +244,7 @@ class Driver:
         try:
             self.exit_status = await pty.wait()
         except Unavailable as lost:
-            self.diagnostics.append(Noted(self.elapsed, "exit-unknown", lost.reason))
+            self.diagnostics.note(self.elapsed, "exit-unknown", lost.reason)
             self.exit_status = UNKNOWN_EXIT
         self._tell("exited", self.exit_status, self.elapsed)
         self._changed()
@@ -254,20 +253,33 @@ class Driver:
         if self._observers:
             self._tell("output", data, self.elapsed)
         self.emulator.feed(data)
+        if self.emulator.size != self._size:
+            self._follow()
+
+    def _parsed(self) -> None:
+        """What a turn of the loop brought is on the screen."""
         self.session.output(self._loop.time())
         self._rearm()
         self._changed()
+
+    def _follow(self) -> None:
+        """Give the pty the emulator's size: the caller changed it, or the program itself (DECCOLM)."""
+        columns, rows = self._size = self.emulator.size
+        self._running().resize(columns, rows)
+        self._tell("resized", columns, rows, self.elapsed)
 
     def _carry(self, outputs: Iterable[Output[Screen]]) -> None:
         """Carry out what the session core answered, in order."""
         for output in outputs:
             match output:
                 case Send(socket, data):
-                    self._listener.send(socket, data)
+                    if not self._listener.send(socket, data):
+                        why = f"the adapter left more than {MAX_UNREAD} bytes unread: its socket was destroyed"
+                        self.diagnostics.note(self.elapsed, "endpoint-error", why)
                 case CloseSocket(socket, drain):
                     self._listener.end(socket, drain)
                 case Diagnostic(code, detail):
-                    self.diagnostics.append(Noted(self.elapsed, code, detail))
+                    self.diagnostics.note(self.elapsed, code, detail)
                 case Pair():
                     self.pair = output if output.screen is not None else Pair(output.revision, output.tree, self.emulator.screen())
                     if self.on_published is not None:
@@ -288,7 +300,7 @@ class Driver:
                 getattr(observer, what)(*facts)
             except Exception as fault:
                 self._observers.remove(observer)
-                self.diagnostics.append(Noted(self.elapsed, "observer-failed", f"{type(observer).__name__}.{what}: {fault!r}"))
+                self.diagnostics.note(self.elapsed, "observer-failed", f"{type(observer).__name__}.{what}: {fault!r}")
 
     def _send(self, data: bytes) -> None:
         pty = self._running()
@@ -307,19 +319,31 @@ class Driver:
         self._timer = None
         self._carry(self.session.tick(self._loop.time()))
 
+    def _until(self, timeout: float) -> float:
+        """The deadline; no number of seconds is none that can be waited for."""
+        if math.isnan(timeout):
+            raise LocalProtocolError("out-of-range", "a timeout is a number of seconds, not nan", "timeout")
+        return self._loop.time() + timeout
+
     async def _next_change(self, timeout: float) -> None:
         changed: asyncio.Future[None] = self._loop.create_future()
+        late = self._loop.call_later(timeout, _settle, changed)
         self._waiters.add(changed)
         try:
-            await asyncio.wait((changed,), timeout=timeout)
+            await changed
         finally:
+            late.cancel()
             self._waiters.discard(changed)
 
     def _changed(self) -> None:
         self._changed_at = self._loop.time()
         for waiter in self._waiters:
-            if not waiter.done():
-                waiter.set_result(None)
+            _settle(waiter)
+
+
+def _settle(waiter: asyncio.Future[None]) -> None:
+    if not waiter.done():
+        waiter.set_result(None)
 
 
 class _Handlers:

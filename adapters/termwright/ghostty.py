@@ -56,6 +56,7 @@ class GhosttyEmulator:
         core = _ghostty()
         self._ffi, self._lib, self._core = core.ffi, core.lib, core
         self._terminal = core.Terminal(columns, rows, scrollback=SCROLLBACK_LINES, fg=DEFAULT_FOREGROUND, bg=DEFAULT_BACKGROUND)
+        self._cells = self._ffi.new("uint16_t[2]")  # where the size is written: it is asked after every piece of output
         self._policy = policy
         self._on_marker, self._on_reply, self._on_clipboard = on_marker, on_reply, on_clipboard
         # Registered even without a listener, so that the sequence is swallowed in every case.
@@ -78,8 +79,10 @@ class GhosttyEmulator:
     @property
     def size(self) -> tuple[int, int]:
         """(columns, rows)."""
-        columns, rows = self._terminal.size
-        return int(columns), int(rows)
+        lib, terminal, cells = self._lib, self._terminal._t[0], self._cells
+        self._check(lib.ghostty_terminal_get(terminal, lib.GHOSTTY_TERMINAL_DATA_COLS, cells), "columns")
+        self._check(lib.ghostty_terminal_get(terminal, lib.GHOSTTY_TERMINAL_DATA_ROWS, cells + 1), "rows")
+        return int(cells[0]), int(cells[1])
 
     @property
     def modes(self) -> Modes:
@@ -150,7 +153,8 @@ class GhosttyEmulator:
     def encode_text(self, text: str) -> bytes:
         """The bytes that typing the text sends, key by key; a line feed is the Enter key, a tab the Tab key."""
         named = {"\n": "enter", "\r": "enter", "\t": "tab"}
-        return b"".join(self.encode_key(named.get(character, character)) for character in text)
+        encoded = {character: self.encode_key(named.get(character, character)) for character in set(text)}  # a long text has few
+        return b"".join([encoded[character] for character in text])
 
     def encode_paste(self, text: str) -> bytes:
         """The bytes that pasting the text sends; a line feed becomes a carriage return, other control codes become blanks."""

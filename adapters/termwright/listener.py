@@ -53,16 +53,20 @@ class Listener:
                 f"sockets in {self._directory.parent} would have too long a path", "set TMPDIR to a shorter path, such as /tmp"
             )
         self.temporary.mkdir(mode=0o700)
-        self._server = await asyncio.get_running_loop().create_unix_server(self._accept, path=self.path)
+        loop = asyncio.get_running_loop()
+        self._server = await loop.create_unix_server(self._accept, path=self.path, start_serving=False)
+        await self._server.start_serving()  # of its own: a cancellation here finds the server already in our hands
 
-    def send(self, socket: int, data: bytes) -> None:
-        """Write to a socket; nothing when it is gone. One that leaves too much unread is destroyed."""
+    def send(self, socket: int, data: bytes) -> bool:
+        """Write to a socket; nothing when it is gone. One that leaves too much unread is destroyed, and the answer is then False."""
         link = self._links.get(socket)
         if link is None or link.transport.is_closing():
-            return
+            return True
         link.transport.write(data)
-        if link.transport.get_write_buffer_size() > MAX_UNREAD:
-            link.transport.abort()
+        if link.transport.get_write_buffer_size() <= MAX_UNREAD:
+            return True
+        link.transport.abort()
+        return False
 
     def end(self, socket: int, drain: float) -> None:
         """End a socket: FIN after what is written, destroyed after `drain` seconds; at once, and unsaid, for 0."""

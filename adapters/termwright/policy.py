@@ -39,8 +39,10 @@ class Policy:
     grapheme_clusters: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse names that are no questions, which would be answered by silence."""
-        unknown = sorted(self.answers - QUESTIONS)
+        """Refuse names that are no questions, which would be answered by silence, and a number of bytes that is none."""
+        if type(self.clipboard_bytes) is not int or self.clipboard_bytes < 0:
+            raise ValueError(f"clipboard_bytes is a number of bytes, 0 or more, not {self.clipboard_bytes!r}")
+        unknown = sorted(set(self.answers) - QUESTIONS)
         if unknown:
             raise ValueError(f"no such questions: {', '.join(unknown)}; there are {', '.join(sorted(QUESTIONS))}")
 

@@ -1,6 +1,6 @@
 """A program on a pseudo-terminal of its own: spawn, read, write, resize, signal, wait, end. Only the driver uses it.
 
-The child leads a session and a process group of its own, so it and what it started are ended by number and never by name.
+The child leads a session and a process group of its own, so it and what it started there are ended by number and never by name.
 """
 
 from __future__ import annotations
@@ -9,32 +9,46 @@ import asyncio
 import contextlib
 import fcntl
 import os
-import shutil
 import signal
 import struct
 import termios
 from collections.abc import Callable, Mapping, Sequence
+from typing import Literal
 
 from ...errors import Unavailable
+from . import process_session
+from .program import resolve
 
 READ_BYTES = 1 << 16
 #: A Linux pty hands out at most 4 KiB a read: so many reads are made in one turn of the loop, and so many to drain a program that is gone.
 READS_A_TURN = 16
 READS_TO_DRAIN = 256
+#: Seconds of one turn that reading may take: some sequences are slow to parse (a repetition of two thousand million), and others wait.
+TURN = 0.02
+#: Seconds between two looks at a terminal that nobody has open: a program that closed it may open it again by name.
+REOPENED = 0.05
 #: Seconds between SIGHUP, SIGTERM and SIGKILL when a program has to go.
 GRACE = 1.0
 
+#: What a turn of reading leaves: more than its bounds let it take, nothing now, or a terminal that nobody has open.
+_Left = Literal["more", "empty", "closed"]
+
 
 class Pty:
-    """One child on one pty. Output goes to `on_output`; `wait` answers once the child is gone and its output is drained."""
+    """One child on one pty. Output goes to `on_output`; `wait` answers once the child is gone and its output is drained.
 
-    def __init__(self, pid: int, master: int, on_output: Callable[[bytes], None]) -> None:
+    `on_turn` is told once after the pieces of output that one turn of the loop brought.
+    """
+
+    def __init__(self, pid: int, master: int, on_output: Callable[[bytes], None], on_turn: Callable[[], None] | None = None) -> None:
         self.pid = pid
         self._master = master
         self._on_output = on_output
+        self._on_turn = on_turn
         self._loop = asyncio.get_running_loop()
         self._unwritten = bytearray()
         self._reading = True
+        self._hung_up: asyncio.TimerHandle | None = None  # set while no process has the terminal open
         self._reapable = True  # the process number is ours: nobody has reaped the child
         self._exited: asyncio.Future[int] = self._loop.create_future()
         self._pidfd = os.pidfd_open(pid)
@@ -52,15 +66,13 @@ class Pty:
         environment: Mapping[str, str],
         directory: str | None = None,
         on_output: Callable[[bytes], None],
+        on_turn: Callable[[], None] | None = None,
     ) -> Pty:
-        """Start `program` on a new pty of that size; raises `Unavailable` when it cannot be started."""
-        path = shutil.which(program[0], path=environment.get("PATH", os.defpath))
-        if path is None:
-            raise Unavailable(f"there is no program {program[0]!r} to run", "give a path, or a name on PATH")
-        arguments = list(program)
-        if directory is not None:
-            # posix_spawn cannot change the directory; a shell that replaces itself can.
-            path, arguments = "/bin/sh", ["sh", "-c", 'cd -- "$1" && shift && exec "$@"', "sh", directory, path, *program[1:]]
+        """Start `program` on a new pty of that size.
+
+        Raises `Unavailable` when it cannot be started, `LocalProtocolError` (`invalid-program`, `invalid-environment`) for what is none.
+        """
+        path, arguments = resolve(program, environment, directory)
         master, slave = os.openpty()
         try:
             set_size(master, columns, rows)
@@ -68,12 +80,14 @@ class Pty:
             standard = [(os.POSIX_SPAWN_OPEN, 0, os.ttyname(slave), os.O_RDWR, 0), (os.POSIX_SPAWN_DUP2, 0, 1), (os.POSIX_SPAWN_DUP2, 0, 2)]
             ignored = [signal.SIGPIPE, signal.SIGXFSZ]  # as Python itself sets them, which the program must not inherit
             pid = os.posix_spawn(path, arguments, dict(environment), file_actions=standard, setsid=True, setsigdef=ignored, setsigmask=[])
-        except OSError as cause:
+        except BaseException as cause:
             os.close(master)
-            raise Unavailable(f"{program[0]!r} cannot be started: {cause.strerror}", "check that it is an executable file") from None
+            if isinstance(cause, OSError):
+                raise Unavailable(f"{program[0]!r} cannot be started: {cause.strerror}", "check that it is an executable file") from None
+            raise
         finally:
             os.close(slave)
-        return cls(pid, master, on_output)
+        return cls(pid, master, on_output, on_turn)
 
     @property
     def unwritten(self) -> int:
@@ -107,7 +121,7 @@ class Pty:
         return await asyncio.shield(self._exited)
 
     async def close(self) -> None:
-        """End the program and its group, then free the pty; when cancelled, the same at once. A second call does nothing."""
+        """End the program and its session, then free the pty; when cancelled, the same at once. A second call does nothing."""
         if self._master < 0:
             return
         try:
@@ -119,15 +133,21 @@ class Pty:
                     self.signal(signal.SIGCONT)  # a stopped program would not see it
                 with contextlib.suppress(TimeoutError, Unavailable):
                     await asyncio.wait_for(self.wait(), GRACE)
+            if self._reapable and process_session.members(self.pid):
+                process_session.tell(self.pid, signal.SIGHUP, signal.SIGCONT)
+                await process_session.gone(process_session.members(self.pid), GRACE)
         finally:
             self._free()
 
     def _free(self) -> None:
-        """Kill what is left of the group, and let go of the pty and of the process number."""
+        """Kill what is left of the session, and let go of the pty and of the process number."""
+        if self._master < 0:
+            return
         if self._reapable:
-            # The child is not reaped yet, so its number still means its group, and what it left behind there.
+            # The child is not reaped yet, so its number still means its session, and what it left behind there.
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.pid, signal.SIGKILL)
+            process_session.kill(self.pid)
             if self._exited.done():
                 self._reap()
         self._loop.remove_writer(self._master)
@@ -142,23 +162,37 @@ class Pty:
             os.waitpid(self.pid, os.WNOHANG)
 
     def _readable(self) -> None:
-        for _ in range(READS_A_TURN):
-            if not self._read():
-                break
+        _, found = self._take(READS_A_TURN)
+        if found == "closed":
+            self._loop.remove_reader(self._master)  # else the loop would tell it without end
+            self._hung_up = self._loop.call_later(REOPENED, self._look_again)
 
-    def _read(self) -> bool:
-        """Read once; False when there is nothing (now, or ever)."""
-        try:
-            data = os.read(self._master, READ_BYTES)
-        except BlockingIOError:
-            return False
-        except OSError:  # EIO: no process has the terminal open any more
-            data = b""
-        if not data:
-            self._stop_reading()
-            return False
-        self._on_output(data)
-        return True
+    def _look_again(self) -> None:
+        self._hung_up = None
+        self._loop.add_reader(self._master, self._readable)
+
+    def _take(self, most: int) -> tuple[int, _Left]:
+        """Read what is there, at most so often and for no longer than a turn: how often, and what is left."""
+        taken, left = self._pieces(most)
+        if taken and self._on_turn is not None:
+            self._on_turn()
+        return taken, left
+
+    def _pieces(self, most: int) -> tuple[int, _Left]:
+        enough = self._loop.time() + TURN
+        for count in range(most):
+            try:
+                data = os.read(self._master, READ_BYTES)
+            except BlockingIOError:
+                return count, "empty"
+            except OSError:  # EIO: no process has the terminal open
+                data = b""
+            if not data:
+                return count, "closed"
+            self._on_output(data)
+            if self._loop.time() >= enough:
+                return count + 1, "more"
+        return most, "more"
 
     def _writable(self) -> None:
         try:
@@ -175,14 +209,23 @@ class Pty:
         if self._reading:
             self._reading = False
             self._loop.remove_reader(self._master)
+            if self._hung_up is not None:
+                self._hung_up.cancel()
 
     def _ended(self) -> None:
         self._loop.remove_reader(self._pidfd)
         os.close(self._pidfd)
         # All that the child wrote is in the kernel's buffer by now. A grandchild may hold the terminal and write for ever: hence the bound.
-        for _ in range(READS_TO_DRAIN):
-            if not self._reading or not self._read():
-                break
+        self._drain(READS_TO_DRAIN)
+
+    def _drain(self, most: int) -> None:
+        if self._reading:
+            taken, left = self._take(min(most, READS_A_TURN))
+            if left == "more" and most > taken:
+                self._loop.call_soon(self._drain, most - taken)
+                return
+            if left == "closed":
+                self._stop_reading()  # what is still written to the terminal would come back as its echo
         try:
             found = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT)
         except ChildProcessError:

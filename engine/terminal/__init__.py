@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from ...adapters.termwright.driver import Noted
+from ...adapters.termwright.diagnostics import Noted
 from ...adapters.termwright.emulator import Cell, Modes, Policy, Screen, Style
 from ...adapters.termwright.observer import Observer
 from ...generated.termwright.models import Node, Rect, Snapshot

@@ -7,10 +7,12 @@ import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
+from signal import valid_signals
 
 from msgspec import UNSET
 
-from ...adapters.termwright.driver import Driver, Noted
+from ...adapters.termwright.diagnostics import Noted
+from ...adapters.termwright.driver import Driver
 from ...adapters.termwright.emulator import Modes, Policy, Screen
 from ...adapters.termwright.observer import Observer
 from ...errors import LocalProtocolError, RemoteProtocolError, Unavailable, WaitTimeout
@@ -20,6 +22,7 @@ from ...machines.termwright import mouse
 from ...machines.termwright.logs import Logged
 from ..extras import need
 from . import query
+from .aim import refuse
 from .locator import TIMEOUT, Locator, on_screen
 from .matching import Wanted, matches
 from .refs import Refs
@@ -40,12 +43,13 @@ async def launch(
     policy: Policy | None = None,
     observers: Sequence[Observer] = (),
 ) -> AsyncIterator[Terminal]:
-    """Run `program` on a new terminal of that size in cells, and end it, with its process group, when the block ends.
+    """Run `program` on a new terminal of that size in cells, and end it, with its whole session, when the block ends.
 
     The child's environment is a short allow-list of ours (`inherit` passes all of it on) with `environment` over it. An adapter may connect
     within `ready_timeout` seconds. `limits` widen or tighten the protocol's default ceilings, up to the absolute ones. `policy` is what the
     terminal grants the program: answers to its questions, the clipboard, joined graphemes. `observers` are told everything, as it happens.
-    Raises `Unavailable` when the program or the emulator cannot be started.
+    Raises `Unavailable` when the program or the emulator cannot be started, `LocalProtocolError` for arguments that are none:
+    `terminal-size`, `out-of-range`, `invalid-limits`, `invalid-program`, `invalid-environment`.
     """
     need("terminal", "pyghostty")
     driver = await Driver.start(
@@ -211,7 +215,9 @@ class Terminal:
         self._driver.resize(columns, rows)
 
     async def signal(self, number: int) -> None:
-        """Send a signal to the program's process group."""
+        """Send a signal to the program's process group, if it still runs; `LocalProtocolError` (`unknown-signal`) for what is none."""
+        if number not in valid_signals():
+            raise LocalProtocolError("unknown-signal", f"{number!r} is no number of a signal", str(number))
         self._driver.acting({"type": "signal", "number": int(number)})
         self._driver.signal(number)
 
@@ -229,11 +235,15 @@ class Terminal:
             return self.tree
         raise self._no_tree(wanted)
 
-    async def wait_for_text(self, text: str, *, timeout: float = TIMEOUT) -> None:
-        """Wait until the screen shows the text (within one row)."""
-        await self._wait(lambda: text in self._driver.text() or self.exit_status is not None, f"the text {text!r}", timeout)
+    async def wait_for_text(self, text: Wanted, *, timeout: float = TIMEOUT) -> None:
+        """Wait until the screen shows the text, as written and within one row; or the pattern is found in the rows."""
+
+        def shows(shown: str) -> bool:
+            return text in shown if isinstance(text, str) else text.search(shown) is not None
+
+        await self._wait(lambda: shows(self._driver.text()) or self.exit_status is not None, f"the text {text!r}", timeout)
         shown = self._driver.text()
-        if text not in shown:
+        if not shows(shown):
             raise Unavailable(f"the program exited with {self.exit_status} and its last screen does not show {text!r}:\n{shown}")
 
     async def wait_for_log(
@@ -295,7 +305,8 @@ class Terminal:
         return self._indexed
 
     def _act(self, action: Mapping[str, object], data: bytes) -> None:
-        """Tell the observers, then send."""
+        """Tell the observers, then send; raises `not-actionable` (`exited`) when nobody reads it any more."""
+        self._check_runs()
         self._driver.acting(action)
         self._driver.write(data)
 
@@ -330,6 +341,11 @@ class Terminal:
             )
         why = f"{failure.code}: {failure.detail}" if failure is not None else "the session is over"
         return Unavailable(f"revision {wanted} cannot come: {why}", "run the program under a Termwright probe, or use the screen")
+
+    def _check_runs(self) -> None:
+        self._driver.emulator  # noqa: B018 - raises after the block, and says why
+        if self.exit_status is not None:
+            refuse("exited", f"the program exited with {self.exit_status}, and nobody reads its terminal any more")
 
     def _check_cell(self, column: int, row: int) -> None:
         columns, rows = self._driver.emulator.size

@@ -36,7 +36,7 @@ async def focus(locator: Locator, deadline: float) -> None:
         return
     recipe = _recipe(node, "focus")
     if recipe is not None:
-        app._act({"type": "focus", "locator": repr(locator), "by": "recipe"}, _encoded(locator, recipe, ""))
+        await _follow(locator, recipe, "")
     elif node.role == "textbox" and (data := _click(locator, node)) is not None:
         app._act({"type": "focus", "locator": repr(locator), "by": "click"}, data)
     else:
@@ -47,7 +47,6 @@ async def focus(locator: Locator, deadline: float) -> None:
 
 async def fill(locator: Locator, text: str, deadline: float) -> None:
     """Make the text the value of the node. `deadline` is monotonic seconds."""
-    app = locator._app
 
     def ready(node: Node) -> Node:
         locator._usable(node)
@@ -60,7 +59,7 @@ async def fill(locator: Locator, text: str, deadline: float) -> None:
     if recipe is not None:
         if recipe.requires_focus:
             await focus(locator, deadline)
-        app._act({"type": "fill", "locator": repr(locator), "by": "recipe"}, _encoded(locator, recipe, text))
+        await _follow(locator, recipe, text)
     else:
         if node.role != "textbox" or _public(node) is None:
             refuse("fill", f"{locator!r} has no recipe for it, and is no text box with a value that can be seen")
@@ -127,14 +126,33 @@ def _recipe(node: Node, action: str) -> InputRecipe | None:
     return next((recipe for recipe in node.input_recipes or () if recipe.action == action), None)
 
 
-def _encoded(locator: Locator, recipe: InputRecipe, value: str) -> bytes:
-    """The bytes of a recipe; a key that we do not know makes it one that cannot be carried out."""
-    emulator = locator._app._driver.emulator
+async def _follow(locator: Locator, recipe: InputRecipe, value: str) -> None:
+    """Carry out a recipe; a key that we do not know makes it one that cannot be carried out, and then nothing is sent.
+
+    Where keys and text take turns the program gets time to answer: a framework may take what is typed before it has acted on a key.
+    """
+    app, emulator = locator._app, locator._app._driver.emulator
+    # A line feed or a tab is text in a paste; as a key it may mean something else.
+    pasted = emulator.modes.bracketed_paste and any(character in value for character in "\n\t")
+    insert = emulator.encode_paste if pasted else emulator.encode_text
+    parts: list[tuple[bool, bytes]] = []
     try:
-        steps = (emulator.encode_key(step.key) if isinstance(step, PressStep) else emulator.encode_text(value) for step in recipe.steps)
-        return b"".join(steps)
+        for step in recipe.steps:
+            pressed = isinstance(step, PressStep)
+            data = emulator.encode_key(step.key) if isinstance(step, PressStep) else insert(value)
+            if parts and parts[-1][0] is pressed:
+                data = parts.pop()[1] + data
+            parts.append((pressed, data))
     except LocalProtocolError as unknown:
         raise NotActionable(f"its recipe for {recipe.action} names a key that is none: {unknown.detail}", "recipe", waits=False) from None
+    action = {"type": "fill" if recipe.action == "setValue" else "focus", "locator": repr(locator), "by": "recipe"}
+    for place, (_, data) in enumerate(parts):
+        if place:
+            await app._driver.wait_settled()
+            app._check_runs()
+            app._driver.write(data)
+        else:
+            app._act(action, data)
 
 
 def _public(node: Node) -> str | None:

@@ -17,6 +17,7 @@ from msgspec.json import decode, encode
 from ...errors import RemoteProtocolError
 from ...generated.termwright.models import Delta, Node, NodePatch, NodeUpdate, Snapshot, SnapshotPatch
 from ...generated.termwright.vocabulary import CLEARABLE_SNAPSHOT_FIELD, KEYS
+from ..wire.faults import shortened
 from ..wire.read import Reader
 from ..wire.text import TERMWRIGHT, TextFault, parse
 from .marker import MAX_SAFE_INTEGER
@@ -78,7 +79,7 @@ def read_delta(
 
 
 def _fail(code: str, detail: str, path: str = "") -> NoReturn:
-    raise RemoteProtocolError(code, detail, path)
+    raise RemoteProtocolError(code, shortened(detail), path)
 
 
 def _projected(value: object, limits: Mapping[str, int]) -> object:

@@ -27,6 +27,7 @@ from ...generated.termwright.models import (
     LogRecord,
     Node,
     ProviderAvailable,
+    Rect,
     RevisionCommit,
     SemanticDelta,
     SemanticFull,
@@ -56,9 +57,10 @@ def accepts(body: bytes, message: object, limits: Mapping[str, int]) -> bool:
         snapshot: Snapshot = message.snapshot  # type: ignore[attr-defined]  # narrowed by the exact type
         escaped = b"\\" in body
         return (
-            strings_fit(body, limits["maxStringBytes"], escaped)
+            (len(body) <= limits["maxStringBytes"] or strings_fit(body, limits["maxStringBytes"], escaped))
             and _snapshot_holds(snapshot, limits)
-            and (not _may_be_astral(body, escaped) or _names_fit(snapshot))
+            # What is ASCII, escapes and all, has as many UTF-16 units as characters.
+            and ((not escaped and body.isascii()) or not _may_be_astral(body, escaped) or _names_fit(snapshot))
         )
     if kind is Log:
         record: LogRecord = message.record  # type: ignore[attr-defined]  # narrowed by the exact type
@@ -95,7 +97,7 @@ def strings_fit(body: bytes, limit: int, escaped: bool) -> bool:
     if (escaped and b'\\"' in body) or not half:
         return all(len(token) <= limit + 2 for token in _STRING.findall(body))
     find = body.find
-    return all(find(b'"', start, start + half) >= 0 for start in range(0, size - half + 1, half))
+    return all([find(b'"', start, start + half) >= 0 for start in range(0, size - half + 1, half)])
 
 
 def _may_be_astral(body: bytes, escaped: bool) -> bool:
@@ -104,43 +106,47 @@ def _may_be_astral(body: bytes, escaped: bool) -> bool:
 
 def _snapshot_holds(snapshot: Snapshot, limits: Mapping[str, int]) -> bool:
     """The hot loop of a tree. A node that is as most are passes by comparisons alone; the others are asked one by one afterwards."""
-    nodes, roots, most_nodes = snapshot.nodes, snapshot.root_ids, limits["maxNodes"]
+    nodes, roots, most_nodes, deepest = snapshot.nodes, snapshot.root_ids, limits["maxNodes"], limits["maxDepth"]
     if len(nodes) > most_nodes:
         return False
     columns, rows = snapshot.columns, snapshot.rows
-    depths: dict[str | UnsetType, int] = {UNSET: 0}
+    absent, known_rect = UNSET, KnownRect  # a local name is the cheapest there is
+    depths: dict[str | UnsetType, int] = {absent: 0}
+    ordered = True
     others: list[Node] = []
-    deepest = limits["maxDepth"]
     for node in nodes:
         try:
             depths[node.id] = depths[node.parent_id] + 1
         except KeyError:  # the parent comes later, or never
             depths[node.id] = deepest + 1
-        geometry, state = node.geometry, node.state
-        visible, intended = geometry.visible_rect, geometry.intended_rect
-        if type(visible) is KnownRect and type(intended) is KnownRect:
-            inner, outer = visible.value, intended.value
-            row, column = inner.row, inner.column
-            end_row, end_column = row + inner.height, column + inner.width
-            if (
-                # Not empty, in the viewport whether the space is that or not, and not larger than was intended.
-                0 <= row < end_row <= rows
-                and 0 <= column < end_column <= columns
-                and (
-                    inner == outer
-                    or (
-                        outer.row <= row
-                        and outer.column <= column
-                        and end_row <= outer.row + outer.height <= MAX_SAFE_INTEGER
-                        and end_column <= outer.column + outer.width <= MAX_SAFE_INTEGER
-                    )
-                )
-                and (state is UNSET or state.offscreen is not True)
-                and (node.role != "generic" or node.framework_type)
-                and node.labelled_by is node.described_by is node.text_ranges is node.painted_region is UNSET
-                and node.extended is node.px is node.input_recipes is UNSET
-            ):
-                continue
+            ordered = False
+        if (
+            node.labelled_by is absent
+            and node.described_by is absent
+            and node.text_ranges is absent
+            and node.painted_region is absent
+            and node.extended is absent
+            and node.px is absent
+            and node.input_recipes is absent
+            and (node.role != "generic" or node.framework_type)
+            and ((state := node.state) is absent or state.offscreen is not True)
+        ):
+            geometry = node.geometry
+            visible, intended = geometry.visible_rect, geometry.intended_rect
+            if type(visible) is known_rect and type(intended) is known_rect:
+                inner, outer = visible.value, intended.value
+                row, column, height, width = inner.row, inner.column, inner.height, inner.width
+                if (
+                    # Not empty, in the viewport whether the space is that or not, and not larger than was intended.
+                    row >= 0
+                    and column >= 0
+                    and height
+                    and width
+                    and row + height <= rows
+                    and column + width <= columns
+                    and (inner == outer or _encloses(outer, inner))
+                ):
+                    continue
         others.append(node)
     most_targets = limits["maxRelationTargets"]
     if others and not all(_node_holds(node, most_nodes, most_targets) for node in others):
@@ -151,7 +157,8 @@ def _snapshot_holds(snapshot: Snapshot, limits: Mapping[str, int]) -> bool:
     if evidence and not all(_provider_holds(entry, snapshot, depths, limits) for entry in evidence if type(entry) is ProviderAvailable):
         return False
     try:
-        if evidence or max(depths.values()) > deepest:
+        # Where parents come first, no tree of few nodes is too deep.
+        if evidence or not ordered or (len(nodes) > deepest and max(depths.values()) > deepest):
             check_snapshot(snapshot, limits)
             return True
         if others:
@@ -162,8 +169,19 @@ def _snapshot_holds(snapshot: Snapshot, limits: Mapping[str, int]) -> bool:
     # Each node has an id of its own, and those without a parent are the roots.
     return (
         len(depths) == len(nodes) + 1
-        and len(set(roots)) == len(roots) == [*depths.values()].count(1)
-        and all(depths.get(root) == 1 for root in roots)
+        and len(set(roots)) == len(roots) == list(depths.values()).count(1)
+        and all([depths.get(root) == 1 for root in roots])
+    )
+
+
+def _encloses(outer: Rect, inner: Rect) -> bool:
+    """Whether surely both are in the safe range, and the one is within the other."""
+    bottom, right = outer.row + outer.height, outer.column + outer.width
+    return (
+        outer.row <= inner.row
+        and outer.column <= inner.column
+        and inner.row + inner.height <= bottom <= MAX_SAFE_INTEGER
+        and inner.column + inner.width <= right <= MAX_SAFE_INTEGER
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import struct
 from collections.abc import Iterator
 
 import msgspec
@@ -20,6 +21,7 @@ from .marker import MAX_SAFE_INTEGER
 
 HEADER_BYTES = FRAME_HEADER_BYTES
 
+_declared = struct.Struct(">I").unpack
 _LONG_INTEGER = re.compile(rb"[0-9]{16}")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -89,10 +91,7 @@ class FrameDecoder:
         held, length, ceiling = self._held, self._length, self._ceiling
         start, size = 0, len(chunk)
         try:
-            while True:
-                end = start + (length or HEADER_BYTES) - len(held)
-                if size < end:
-                    break
+            while (end := start + (length or HEADER_BYTES) - len(held)) <= size:
                 piece = chunk[start:end]
                 start = end
                 if held:
@@ -102,10 +101,10 @@ class FrameDecoder:
                 if length:
                     length = 0
                     yield piece
-                else:
-                    length = int.from_bytes(piece, "big")
-                    if not 0 < length <= ceiling:
-                        raise self._violation(length)
+                    continue
+                (length,) = _declared(piece)
+                if not 0 < length <= ceiling:
+                    raise self._violation(length)
         finally:
             if not self._failed:
                 self._length = length

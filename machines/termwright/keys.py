@@ -28,6 +28,8 @@ KEYS = {
 
 def split_key(key: str) -> tuple[str, int]:
     """The base name and the modifier bits of a key such as `tab`, `ctrl+c`, `shift+tab`, `x` or `+`; raises `unknown-key`."""
+    if not isinstance(key, str):
+        raise LocalProtocolError("unknown-key", f"{key!r} is no key: a key is a text such as 'enter' or 'ctrl+c'")
     *held, name = ("+",) if key == "+" else [*key[:-2].split("+"), "+"] if key.endswith("++") else key.split("+")
     modifiers = 0
     for modifier in held:

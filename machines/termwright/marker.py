@@ -51,7 +51,7 @@ def verify_marker(payload: str, token: str, session_id: str) -> int | None:
 
     One trailing BEL or ST is tolerated, since a raw-stream scanner may keep the terminator.
     """
-    if not token or not session_id:
+    if type(payload) is not str or type(token) is not str or type(session_id) is not str or not token or not session_id:
         return None
     if payload.endswith("\x07"):
         payload = payload[:-1]

@@ -25,6 +25,7 @@ from types import BuiltinFunctionType, FunctionType, MappingProxyType, MethodTyp
 from typing import NoReturn
 
 from ...errors import RemoteProtocolError
+from ..wire.faults import dotted, shortened
 
 __all__ = ["FRAME_DEPTH", "RESERVED_KEYS", "freeze", "project", "project_dto"]
 
@@ -120,4 +121,4 @@ def _fits_double(value: int) -> bool:
 
 
 def _refuse(code: str, detail: str, path: Path) -> NoReturn:
-    raise RemoteProtocolError(code, detail, ".".join(map(str, path)))
+    raise RemoteProtocolError(code, detail, shortened(dotted(path)))

@@ -33,7 +33,7 @@ from ...generated.termwright.models import (
 from ..lifecycle import Deadline, Effect
 from .framing import FrameDecoder, encode_frame
 from .gates import gate_fault, guarantee_fault, node_shortfall, tree_shortfall
-from .limits import DEFAULT_LIMITS, clamp
+from .limits import DEFAULT_LIMITS, grant
 from .logs import BURST, RATE, LogChannel, Logged, LogNotice
 from .marker import verify_marker
 from .messages import read_adapter_message, wire_code
@@ -76,12 +76,12 @@ class DriverSession(Generic[Screen]):
     """One session from the spawn of its program to the end. Every method answers what the adapter must now do, in order.
 
     `now` is monotonic seconds; `now_ms` is the wall clock at the same moment, to which log times are anchored. `limits` may tighten or
-    widen the defaults, up to the absolute ceilings.
+    widen the defaults, up to the absolute ceilings; `LocalProtocolError` (`invalid-limits`) for what is no limit.
     """
 
     def __init__(self, token: str, session_id: str, limits: Mapping[str, int] | None = None, *, now: float, now_ms: int) -> None:
         self.session_id = session_id
-        self.limits = clamp({**DEFAULT_LIMITS, **(limits or {})})
+        self.limits = grant(limits or {})
         self.tree: Snapshot | None = None  #: the last tree that was accepted, paired or not
         self.failure: Diagnostic | None = None  #: why no further revision can come, once that is so
         self.hello: Hello | None = None  #: what the attached adapter said of itself

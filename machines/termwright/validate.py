@@ -28,6 +28,7 @@ from ...generated.termwright.models import (
     Rect,
     Snapshot,
 )
+from ..wire.faults import shortened
 from ..wire.read import Reader
 from ..wire.text import TERMWRIGHT
 from .limits import DEFAULT_LIMITS
@@ -41,7 +42,7 @@ Ids = Container[object]
 
 
 def _fail(code: str, detail: str, path: str = "") -> NoReturn:
-    raise RemoteProtocolError(code, detail, path)
+    raise RemoteProtocolError(code, shortened(detail), path)
 
 
 def validate_snapshot(value: object, limits: Mapping[str, int] = DEFAULT_LIMITS) -> Snapshot:

@@ -179,3 +179,42 @@ def test_the_command_counts_and_succeeds() -> None:
     status, output = command("--vectors", str(OURS))
     assert status == 0
     assert output.splitlines()[-1].endswith("cases, 0 mismatches, 0 not run")
+
+
+def test_one_bad_file_does_not_end_the_run(tmp_path: Path) -> None:
+    (tmp_path / "a folder.json").mkdir()
+    (tmp_path / "dangling.json").symlink_to(tmp_path / "nowhere")
+    (tmp_path / "delta.json").write_text('{"committed": 5, "apply": [{"name": "a", "delta": {}, "code": "schema"}]}')
+    (tmp_path / "not a number.json").write_text('{"protocolId": NaN}')
+    (tmp_path / "whole.json").write_text((OURS / "marker.json").read_text())
+    tally = run_vectors(tmp_path)
+    assert [name for name, _ in tally.mismatches] == ["a folder.json", "dangling.json", "delta.json", "not a number.json"]
+    assert tally.cases > 10
+
+
+def test_what_a_vector_is_called_cannot_touch_the_terminal(tmp_path: Path) -> None:
+    name = "\x1b[31mred\nmismatch  forged\ud800"
+    (tmp_path / "a\x1b[2J.json").write_text(json.dumps({"reject": [{"name": name, "snapshot": {}, "code": name}]}))
+    code, printed = command("--vectors", str(tmp_path))
+    assert code == 1
+    assert len(printed.splitlines()) == 2
+    assert all(character.isprintable() for line in printed.splitlines() for character in line)
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"framedQuirks": {"framed_depth5": {"ok": True, "snapshotBytes": 3_000_000_000}}},
+        {"decode": [{"name": "nest", "chunksHex": ["7fffffff5b5b5b"], "chunkBytes": [0x7FFFFFFF + 4], "code": "dto-depth"}]},
+    ],
+)
+def test_a_size_beyond_every_ceiling_is_not_made(tmp_path: Path, document: Any) -> None:
+    (tmp_path / "huge.json").write_text(json.dumps(document))
+    tally = run_vectors(tmp_path)
+    assert (tally.cases, len(tally.untestable)) == (0, 1)
+
+
+def test_an_integer_beyond_every_double_is_refused_as_such(tmp_path: Path) -> None:
+    case = json.dumps({"cases": [{"name": "huge", "record": {"ts": 1, "level": "info", "message": "", "seq": 0}, "code": "schema"}]})
+    (tmp_path / "huge.json").write_text(case.replace('"seq": 0', f'"seq": {"9" * 5000}'))
+    assert run_vectors(tmp_path).mismatches == []

@@ -48,6 +48,14 @@ def test_verifying_never_raises(payload: str) -> None:
     assert verify_marker(f"twm;1;{payload}", "token", "session") is None
 
 
+@pytest.mark.parametrize("other", [None, 1, b"twm;1;AAAAAAAAAAAAAAAAAAAAAA", ["twm"], object()])
+def test_what_is_no_text_proves_nothing(other: Any) -> None:
+    payload = encode_marker("token", "session", 1)[len(b"\x1b]8487;") :].decode()
+    assert verify_marker(other, "token", "session") is None
+    assert verify_marker(payload, other, "session") is None
+    assert verify_marker(payload, "token", other) is None
+
+
 @given(st.integers(1, 2**53 - 1), st.text(min_size=1, alphabet=st.characters(exclude_categories=["Cs"])))
 def test_every_revision_of_a_session_verifies_there_and_nowhere_else(revision: int, session: str) -> None:
     payload = encode_marker("token", session, revision)[len(b"\x1b]8487;") :].decode()

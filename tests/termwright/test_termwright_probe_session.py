@@ -42,6 +42,7 @@ def test_the_handshake_says_what_was_audited(notes: str) -> None:
                 "states",
                 "focus-state",
                 "actions",
+                "action-recipes",
                 "render-revisions",
                 "pointer-hit-grid",
                 "incremental-tree",

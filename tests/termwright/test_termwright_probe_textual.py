@@ -208,10 +208,12 @@ def test_the_hit_grid_is_textual_s_own_routing_for_every_cell(notes: str) -> Non
                 await app.wait_for_text(f"routing {number} written", timeout=PATIENCE)
                 routing = json.loads((Path(notes) / "routing.json").read_text())
                 assert app.tree is not None
-                grid = owners(app.tree)
+                grid, nodes = owners(app.tree), {node.id: node for node in app.tree.nodes}
                 for index, owner in enumerate(routing["owners"]):
                     cell = divmod(index, routing["width"])
                     node = grid.get(cell)
+                    while node is not None and node.framework_type is UNSET:
+                        node = nodes[str(node.parent_id)]  # an item: Textual routes to the widget that drew it
                     kind, _, name = owner.partition("#")
                     assert (node.framework_type if node else "") == kind, cell
                     if node is not None and name and not name.startswith("_"):
@@ -333,7 +335,8 @@ def test_every_field_names_its_source(notes: str) -> None:
         async with probed("probe_zoo.py", notes) as app:
             assert app.tree is not None
             assert {node.p for node in app.tree.nodes} == {"framework"}
-            assert by_test_id(app.tree, "word").px == {"role": "recognizer", "name": "heuristic", "actions": "recognizer"}
+            recognised = dict.fromkeys(("role", "actions", "inputRecipes"), "recognizer")
+            assert by_test_id(app.tree, "word").px == {**recognised, "name": "heuristic"}
             assert by_test_id(app.tree, "heading").px == {"role": "recognizer"}
             assert by_test_id(app.tree, "drawn").px is UNSET
 
@@ -347,7 +350,9 @@ def test_an_unrecognised_widget_is_generic_and_opaque_unless_its_children_are_pr
             assert (drawn.role, drawn.framework_type, drawn.opaque_children) == ("generic", "Drawn", True)
             assert (composed.role, composed.framework_type, composed.opaque_children) == ("generic", "Composed", UNSET)
             assert by_test_id(app.tree, "inside").parent_id == composed.id
-            assert by_test_id(app.tree, "table").opaque_children is True
+            table = by_test_id(app.tree, "table")
+            assert [node.role for node in app.tree.nodes if node.parent_id == table.id] == ["row"]  # of its columns' names
+            assert table.opaque_children is UNSET
             assert by_test_id(app.tree, "left").opaque_children is UNSET
 
     run(main)

@@ -7,13 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from triptych.generated.termwright.models import Snapshot
+from triptych.generated.termwright.models import LogRecord, Snapshot
 from triptych.machines.termwright.framing import FrameDecoder, encode_frame
 from triptych.machines.termwright.limits import DEFAULT_LIMITS
-from triptych.machines.termwright.logs import BURST, RATE, Logged
+from triptych.machines.termwright.logs import BURST, RATE, WINDOW, LogChannel, Logged, LogNotice
 from triptych.machines.termwright.marker import encode_marker
 from triptych.machines.termwright.negotiation import CloseEndpoint, CloseSocket, Diagnostic
 from triptych.machines.termwright.pairing import Pair
+from triptych.machines.termwright.publisher import LogBucket
 from triptych.machines.termwright.session import DriverSession, Output, Send
 
 TOKEN, SESSION = "token", "session-1"
@@ -418,6 +419,40 @@ def test_what_was_granted_is_taken_and_every_record_is_told_once(steps: list[tup
     outputs += core.tick(now + 1)
     dropped = [int(output.detail.split()[0]) for output in outputs if isinstance(output, Diagnostic)]
     assert len(times) + sum(dropped) == count
+
+
+@given(st.lists(st.tuples(st.floats(0, 0.5), st.floats(0, 1.0), st.integers(1, 600)), min_size=1, max_size=8))
+def test_a_source_that_keeps_its_budget_loses_nothing_though_its_records_arrive_late(bursts: list[tuple[float, float, int]]) -> None:
+    source, channel = LogBucket(RATE, BURST, 0.0), LogChannel(0.0, 0)
+    now = arrived = 0.0
+    seq = sent = 0
+    answers: list[Logged | LogNotice] = []
+    for pause, delay, many in bursts:
+        now += pause
+        arrived = max(arrived, now + delay)  # a stream keeps its order
+        for _ in range(many):
+            seq += 1
+            if source.take(now):
+                sent += 1
+                answers += channel.accept(LogRecord(ts=1, level="info", message="m", seq=seq), arrived)
+    assert len(answers) == sent > 0
+    assert all(isinstance(answer, Logged) for answer in answers)
+
+
+def test_a_flood_of_logs_is_cut_to_the_rate_and_reported_once_a_window() -> None:
+    channel = LogChannel(0.0, 0)
+    answers = [
+        answer
+        for number in range(10_000)  # a thousand a second, for ten seconds
+        for answer in channel.accept(LogRecord(ts=1, level="info", message="m", seq=number), number / 1000)
+    ]
+    taken = sum(isinstance(answer, Logged) for answer in answers)
+    assert taken == pytest.approx(RATE + BURST + 10 * RATE, abs=1)
+    answers += channel.overdue(11.0)
+    notices = [answer for answer in answers if isinstance(answer, LogNotice)]
+    assert {notice.code for notice in notices} == {"log-dropped"}
+    assert sum(int(notice.detail.split()[0]) for notice in notices) == 10_000 - taken
+    assert len(notices) <= 10 / WINDOW
 
 
 def test_the_watchdog_reports_and_keeps() -> None:

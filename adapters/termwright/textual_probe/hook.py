@@ -115,7 +115,7 @@ def announcement(found: Audit) -> tuple[list[AdapterCapability], ProbeInfo]:
         observed.append("visible-rect")
     else:
         degraded.append("clipped-geometry")
-    capabilities += ["states", "focus-state", "actions", "render-revisions", "logs", "incremental-tree"]
+    capabilities += ["states", "focus-state", "actions", "action-recipes", "render-revisions", "logs", "incremental-tree"]
     if found.whole_terminal:
         capabilities.append("pointer-hit-grid")
     else:

@@ -57,6 +57,12 @@ def enumerates(widget: Widget) -> bool:
 
 
 @cache
+def textual_class(cls: type) -> str:
+    """The name of Textual's own class that this one is, or is made from."""
+    return next((base.__qualname__ for base in cls.__mro__ if base.__module__.partition(".")[0] == "textual"), "")
+
+
+@cache
 def _kind(cls: type) -> Kind:
     for base in cls.__mro__:
         if base.__module__.partition(".")[0] == "textual" and base.__qualname__ in KINDS:
@@ -73,6 +79,16 @@ def _drawn_by(cls: type) -> frozenset[str]:
 
 def _owner(cls: type, method: str) -> str:
     return next(f"{base.__module__}.{base.__qualname__}" for base in cls.__mro__ if method in vars(base))
+
+
+def drawn_by_textual(cls: type, methods: tuple[str, ...] = ("render_line", "render_lines", "_render_line", "_get_option_render")) -> bool:
+    """Whether no class of the program's has a say in how these methods draw."""
+    return all(base.__module__.partition(".")[0] == "textual" for base in cls.__mro__ if any(method in vars(base) for method in methods))
+
+
+def prompt_of(option: Any) -> str:
+    """The text of an option, without its markup where Textual has read it."""
+    return text_of(option._visual) or text_of(option.prompt)
 
 
 def text_of(content: object) -> str:
@@ -119,7 +135,7 @@ def _items(widget: Any) -> tuple[str, ProvenanceSource]:
 
 def _highlighted(widget: Any) -> object:
     option = widget.highlighted_option
-    return None if option is None else text_of(option.prompt)
+    return None if option is None else prompt_of(option)
 
 
 def _selected(widget: Any) -> object:

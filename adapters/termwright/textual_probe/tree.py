@@ -7,7 +7,7 @@ program wins where it may. termwright/3, semantic conventions and observations.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, cast
 from weakref import WeakKeyDictionary
@@ -46,6 +46,9 @@ from ....machines.termwright.projection import project
 from ....machines.termwright.publisher import Tree
 from ..annotations import NOTHING, STATES, Annotation, annotation_of
 from .geometry import Audit, Place, Places, Routing, Run
+from .items import NOTHING as NO_ITEMS
+from .items import Item, Items, items_of
+from .recipes import set_value_recipe
 from .recognise import WITHHELD, enumerates, kind_of, text_of
 
 if TYPE_CHECKING:
@@ -56,8 +59,14 @@ if TYPE_CHECKING:
 
 PROVIDER: Final = "triptych-textual"
 _NATIVE: Final = Evidence(source="framework", method="native", strength="authoritative", provider_id=PROVIDER)
+_PAINTED: Final = Evidence(source="framework", method="measured", strength="authoritative", provider_id=PROVIDER)
 _ROUTED: Final = Evidence(source="framework", method="measured", strength="authoritative", provider_id=PROVIDER)
 _SURE: Final = AuthoritativeEvidence(source="framework", method="native", strength="authoritative", provider_id=PROVIDER)
+
+#: Bytes of a frame for each item that may be told: a table full of cells must not push the whole tree over the ceiling.
+BYTES_AN_ITEM: Final = 2560
+#: Items of one widget whose ids are remembered when they are out of view.
+REMEMBERED: Final = 4096
 
 _SHOWN: Final = KnownBoolean(value=True, evidence=_NATIVE)
 _NOT_SHOWN: Final = KnownBoolean(value=False, evidence=_NATIVE)
@@ -88,6 +97,7 @@ class TreeBuilder:
         self._places = Places()
         self._routing = Routing()
         self._ids: WeakKeyDictionary[Widget, str] = WeakKeyDictionary()
+        self._item_ids: WeakKeyDictionary[Widget, dict[Hashable, str]] = WeakKeyDictionary()
         self._made = 0
 
     def build(self, app: App[Any], limits: Mapping[str, int]) -> Tree:
@@ -101,6 +111,8 @@ class TreeBuilder:
         annotated: list[tuple[int, Annotation]] = []
         names: dict[str, str] = {}  # by which an annotation may name a node → its id
         ids: dict[Widget, str] = {}
+        marked: dict[Widget, _Owners] = {}
+        room = limits["maxFrameBytes"] // BYTES_AN_ITEM
         waiting = [_Found(screen, UNSET, True, False)]
         while waiting:
             found = waiting.pop()
@@ -108,9 +120,18 @@ class TreeBuilder:
             annotation = annotation_of(widget)
             node = self._node(found, annotation, places, screen, limits)
             ids[widget] = node.id
+            place = len(nodes)
             if annotation is not NOTHING:
-                annotated.append((len(nodes), annotation))
+                annotated.append((place, annotation))
             nodes.append(node)
+            items = self._items(widget, places)
+            if items.found and len(items.found) <= room:
+                room -= len(items.found)
+                named = self._named(widget, items)
+                nodes += (_item(item, named, node.id, found.disabled or widget.disabled, limits["maxStringBytes"]) for item in items.found)
+                marked[widget] = _owners(items, named)
+                if items.complete:
+                    nodes[place] = msgspec.structs.replace(node, opaque_children=UNSET)
             for name in (widget.id, node.test_id, node.id):
                 if name:
                     names.setdefault(name, node.id)
@@ -130,7 +151,7 @@ class TreeBuilder:
             root_ids=(nodes[0].id,),
             nodes=tuple(nodes),
             coordinate_space=KnownCoordinateSpace(value=space, evidence=_NATIVE),  # type: ignore[arg-type]  # both are of the set
-            hit_grid=self._hit_grid(screen, ids) if self._audit.whole_terminal else _UNROUTED,
+            hit_grid=self._hit_grid(screen, ids, marked) if self._audit.whole_terminal else _UNROUTED,
         )
 
     def _id(self, widget: Widget) -> str:
@@ -160,11 +181,15 @@ class TreeBuilder:
         actions = [*(("focus",) if widget.can_focus else ()), *kind.actions, *(("scroll",) if scroll is not UNSET else ())]
         if actions:
             sources["actions"] = "recognizer"
+        recipe = set_value_recipe(widget) if "setValue" in kind.actions else None
+        if recipe is not None:
+            sources["inputRecipes"] = "recognizer"
         fields: dict[str, Any] = {
             "role": kind.role,
             "name": _fit(name, most),
             "description": (_fit(text_of(widget.tooltip), most) if widget.tooltip else "") or UNSET,
             "actions": tuple(actions) or UNSET,
+            "input_recipes": UNSET if recipe is None else (recipe,),
             "test_id": _fit(widget.id, most) if widget.id and not widget.id.startswith("_") else UNSET,
             "extended": UNSET,
         }
@@ -203,8 +228,26 @@ class TreeBuilder:
             states["hidden"] = states["offscreen"] = True
         return states
 
-    def _hit_grid(self, screen: Screen[Any], ids: Mapping[Widget, str]) -> KnownHitGrid:
-        return KnownHitGrid(value=HitGrid(regions=(*_regions(self._routing.runs(screen), ids),)), evidence=_ROUTED)
+    def _items(self, widget: Widget, places: Mapping[Widget, Place]) -> Items:
+        """What the widget draws itself, where it was painted and what of it is cut off is known."""
+        place = places.get(widget) if kind_of(widget).draws_children and widget._render_widget is widget else None
+        return NO_ITEMS if place is None or not place.visible else items_of(widget, place.region, place.visible)
+
+    def _named(self, widget: Widget, items: Items) -> dict[Hashable, str]:
+        """The ids of the items: each keeps its own for as long as it and its widget live."""
+        known = self._item_ids.setdefault(widget, {})
+        if len(known) > REMEMBERED:
+            present = {item.key for item in items.found}
+            for key in [key for key in known if key not in present]:
+                del known[key]
+        for item in items.found:
+            if item.key not in known:
+                self._made += 1
+                known[item.key] = f"w{self._made}"
+        return known
+
+    def _hit_grid(self, screen: Screen[Any], ids: Mapping[Widget, str], marked: Mapping[Widget, _Owners]) -> KnownHitGrid:
+        return KnownHitGrid(value=HitGrid(regions=(*_regions(self._routing.runs(screen), ids, marked),)), evidence=_ROUTED)
 
     def _cursor(self, app: App[Any], width: int, height: int) -> Cursor | UnsetType:
         """Where Textual left the terminal's cursor, which it hides: input methods look there."""
@@ -235,16 +278,62 @@ def _geometry(place: Place | None, shown: bool) -> Geometry:
     return Geometry(displayed=_SHOWN, intended_rect=_known(place.region), visible_rect=_known(visible))
 
 
-def _known(region: Region | tuple[int, int, int, int]) -> KnownRect:
+def _known(region: Region | tuple[int, int, int, int], evidence: Evidence = _NATIVE) -> KnownRect:
     column, row, width, height = region
-    return KnownRect(value=Rect(row=row, column=column, width=width, height=height), evidence=_NATIVE)
+    return KnownRect(value=Rect(row=row, column=column, width=width, height=height), evidence=evidence)
 
 
-def _regions(runs: Sequence[Run], ids: Mapping[Widget, str]) -> Iterator[HitRegion]:
+#: Row → the cells there that are marked with an item, from left to right: first column, end, id of the item.
+_Owners = dict[int, list[tuple[int, int, str]]]
+
+
+def _owners(items: Items, named: Mapping[Hashable, str]) -> _Owners:
+    owners: _Owners = {}
+    for item in items.found:
+        for cells in item.cells:
+            owners.setdefault(cells.row, []).append((cells.start, cells.end, named[item.key]))
+    for row in owners.values():
+        row.sort()
+    return owners
+
+
+def _item(item: Item, named: Mapping[Hashable, str], widget: str, disabled: bool, most: int) -> Node:
+    """The node of one item. It is seen where it was painted, and would be where the layout of its widget puts it."""
+    states: dict[str, Any] = {**item.states, **({"disabled": True} if disabled else {})}
+    return Node(
+        id=named[item.key],
+        parent_id=widget if item.parent is None else named[item.parent],
+        role=item.role,
+        name=_fit(item.name, most),
+        actions=item.actions or UNSET,
+        test_id=_fit(item.test_id, most) if item.test_id else UNSET,
+        state=NodeState(**states) if states else UNSET,
+        p="framework",
+        px={"role": "recognizer", **({"actions": "recognizer"} if item.actions else {})},
+        geometry=Geometry(displayed=_SHOWN, intended_rect=_known(item.intended), visible_rect=_known(item.visible, _PAINTED)),
+    )
+
+
+def _regions(runs: Sequence[Run], ids: Mapping[Widget, str], marked: Mapping[Widget, _Owners]) -> Iterator[HitRegion]:
+    """Each run by its recipient: the widget, or the item with whose mark Textual sends the event to the widget."""
     for row, column, width, owner in runs:
         recipient = ids.get(owner)
-        if recipient is not None:  # else nothing in the tree is proved to get it
-            yield HitRegion(rect=HitRect(row=row, column=column, width=width, height=1), recipient_id=recipient)
+        if recipient is None:  # nothing in the tree is proved to get it
+            continue
+        end = column + width
+        for start, stop, item in marked[owner].get(row, ()) if owner in marked else ():
+            left, right = max(start, column), min(stop, end)
+            if left < right:
+                if column < left:
+                    yield _run(row, column, left, recipient)
+                yield _run(row, left, right, item)
+                column = right
+        if column < end:
+            yield _run(row, column, end, recipient)
+
+
+def _run(row: int, column: int, end: int, recipient: str) -> HitRegion:
+    return HitRegion(rect=HitRect(row=row, column=column, width=end - column, height=1), recipient_id=recipient)
 
 
 def _scroll(widget: Widget) -> KnownScroll | UnsetType:
@@ -297,6 +386,9 @@ def _declare(
     if annotation.actions is not None:
         fields["actions"] = (*dict.fromkeys(annotation.actions),)
         sources["actions"] = "annotation"
+        if fields["input_recipes"] is not UNSET and "setValue" not in annotation.actions:
+            fields["input_recipes"] = UNSET
+            sources.pop("inputRecipes")
     for field, wire, told in (
         ("name", "name", annotation.name),
         ("description", "description", annotation.description),
