@@ -1,6 +1,7 @@
 """The entry of `make docs`: the documentation as HTML in docs/_build/html, with each lifecycle's diagram as SVG.
 
-SVG text differs between machines, so it is made here and never checked in. The checked-in pages keep Mermaid, which code hosts draw.
+SVG text differs between machines, so it is made here and never checked in. The checked-in pages keep Mermaid, which code hosts draw. A link
+to a lifecycle that stands alone on its line, in a page of this folder, becomes the diagram.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from pathlib import Path
 from ..engine.machines_command import CHARTS, svg
 from .bundle import REPOSITORY
 
+ALONE = re.compile(r"^(\[The diagram of [^\]]+\]\(lifecycles/\w+)\.md\)$", re.MULTILINE)
 MERMAID = re.compile(r"^```mermaid\n.*?^```$", re.DOTALL | re.MULTILINE)
 
 
@@ -29,6 +31,8 @@ def build(docs: Path = REPOSITORY / "docs", out: Path | None = None) -> Path:
         text, drawn = MERMAID.subn(f"![The diagram of {name}]({name}.svg)", page.read_text(encoding="utf-8"))
         assert drawn == 1, f"{page} has {drawn} Mermaid diagrams"
         page.write_text(text, encoding="utf-8")
+    for page in source.glob("*.md"):
+        page.write_text(ALONE.sub(r"!\1.svg)", page.read_text(encoding="utf-8")), encoding="utf-8")
     command = [sys.executable, "-m", "sphinx", "--fail-on-warning", "--keep-going", "--quiet", "-b", "html", str(source), str(html)]
     subprocess.run(command, check=True)
     return html
