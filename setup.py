@@ -1,6 +1,7 @@
 """The package map: the repository root is the package `triptych`; the C helpers are cffi modules of the stable ABI."""
 
 import os
+import runpy
 from pathlib import Path
 
 from setuptools import setup
@@ -22,6 +23,14 @@ def packages() -> list[str]:
     files = (path for room in ROOMS for path in (ROOT / room).rglob("*") if path.suffix in {".py", ".json"})
     folders = {path.parent.relative_to(ROOT) for path in files}
     return ["triptych", *sorted("triptych." + ".".join(folder.parts) for folder in folders)]
+
+
+def helpers() -> list[str]:
+    """The C helpers to build here; the one of libvpx only where libvpx is."""
+    if os.environ.get("TRIPTYCH_NO_NATIVE"):
+        return []
+    vp9 = "native/common/build_vp9.py"
+    return ["native/linux/build_x11.py:ffi", *([f"{vp9}:ffi"] if runpy.run_path(vp9)["has_libvpx"]() else [])]
 
 
 class Modules(build_py):
@@ -47,7 +56,7 @@ class Helpers(build_ext):
         try:
             super().build_extension(ext)
         except Exception:
-            self.warn("a C helper cannot be built, so this desktop cannot be captured or driven: `triptych doctor` names what is missing")
+            self.warn("a C helper cannot be built, so a desktop cannot be captured, driven or sent: `triptych doctor` names what is missing")
             raise
 
 
@@ -62,6 +71,6 @@ setup(
         "triptych.adapters.collector.companions.vscode": ["*.js", "*.md", "*.png"],
     },
     cmdclass={"build_py": Modules, "build_ext": Helpers},
-    cffi_modules=[] if os.environ.get("TRIPTYCH_NO_NATIVE") else ["native/linux/build_x11.py:ffi"],
+    cffi_modules=helpers(),
     options={"bdist_wheel": {"py_limited_api": "cp311"}},
 )

@@ -16,6 +16,8 @@ class _Output:
 
     def __getattr__(self, method: str) -> Any:
         configured = structlog.is_configured()
+        if not configured and method == "debug":
+            return lambda *_, **__: None  # nobody has asked for details
         return getattr(structlog.get_config()["logger_factory"]() if configured else structlog.PrintLogger(sys.stderr), method)
 
 

@@ -5,10 +5,16 @@ Each function takes the reply of a GetProperty, or the X error that came in its 
 
 from __future__ import annotations
 
+import codecs
 import struct
 from typing import Any
 
 import xcffib
+
+from .x11_text import decode_compound_text
+
+BLANK = " \t\n\v\f\r\0"
+"""What is trimmed from a text; some programs write the zero that ends a string of C too."""
 
 
 def reply_or_error(cookie: Any) -> Any:
@@ -24,10 +30,17 @@ def property_bytes(reply: Any) -> bytes:
     return b"" if isinstance(reply, xcffib.Error) else bytes(reply.value.buf())
 
 
-def property_text(reply: Any, utf8_string: int) -> str | None:
-    """A trimmed text, None when blank. `utf8_string`: the atom of that name; of any other type it is Latin-1, which is what STRING is."""
-    encoding = "utf-8" if getattr(reply, "type", 0) == utf8_string else "latin-1"
-    return property_bytes(reply).decode(encoding, errors="replace").strip() or None
+def property_text(reply: Any, utf8_string: int, compound_text: int = 0) -> str | None:
+    """A trimmed text, None when blank. The arguments are the atoms of these names; of any other type it is Latin-1, which STRING is."""
+    data, kind = property_bytes(reply), getattr(reply, "type", 0)
+    if kind == utf8_string:
+        # What was cut off because the whole is too long may have begun a character.
+        text = codecs.getincrementaldecoder("utf-8")("replace").decode(data, final=not reply.bytes_after)
+    elif kind and kind == compound_text:
+        text = decode_compound_text(data)
+    else:
+        text = data.decode("latin-1")
+    return text.strip(BLANK) or None
 
 
 def property_numbers(reply: Any) -> tuple[int, ...]:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Literal, TypeVar
 
 from ..adapters.collector.adapter_file import adapter_files, read_adapter_table, read_adapter_tables
-from ..adapters.collector.host import LAST, RETRY, CollectorHost
+from ..adapters.collector.host import CollectorHost
 from ..adapters.collector.intake import CompanionIntake
 from ..adapters.collector.ownership import Ownership
 from ..adapters.collector.pairing import Pairings
@@ -39,6 +39,7 @@ from ..adapters.collector.stored import (
     StoredObservation,
     TimeRange,
 )
+from ..adapters.collector.write_queue import LAST, RETRY
 from ..adapters.log import get_logger
 from ..errors import Unavailable, WaitTimeout
 from ..generated.collector.models import Health, UnknownFieldPolicy
@@ -158,10 +159,16 @@ async def record(
                 policy = _replaced(store, policy, policy.replaced(rules), table)
             rulebook = Rulebook(policy, table, retention_ms or store.retention().observation_hours * HOUR_MS)
             capture = Capture(rulebook, UnknownFields(unknown_fields))
-            command = command or collect_command(
-                adapter_table=adapter_table, data_dir=data_dir, enable_accessibility=enable_accessibility, liveness_seconds=liveness_seconds
-            )
-            recording = Recording(store, capture, ownership, data_dir, command, env)
+
+            def collector() -> Sequence[str]:
+                return command or collect_command(
+                    adapter_table=adapter_table,
+                    data_dir=data_dir,
+                    enable_accessibility=enable_accessibility,
+                    liveness_seconds=liveness_seconds,
+                )
+
+            recording = Recording(store, capture, ownership, data_dir, collector, env, adapter_table)
         except BaseException:
             ownership.release()
             raise
@@ -181,16 +188,19 @@ class Recording:
         capture: Capture,
         ownership: Ownership,
         data_dir: Path,
-        command: Sequence[str],
+        collector: Callable[[], Sequence[str]],
         env: Mapping[str, str] | None,
+        adapter_table: Path | None,
     ) -> None:
         self._data_dir = data_dir.absolute()
+        self._collector = collector
+        self._adapter_table = adapter_table
         self._store = store
         self._capture = capture
         self._ownership = ownership
         self._pairings = Pairings(store)
         self._intake: CompanionIntake | None = None
-        self._host = CollectorHost(store, capture, ownership, self._data_dir, command, env, self._changed)
+        self._host = CollectorHost(store, capture, ownership, self._data_dir, collector(), env, self._changed)
         self._waiting: set[asyncio.Event | threading.Event] = set()
         self._sweeping: asyncio.TimerHandle | None = None
 
@@ -261,6 +271,17 @@ class Recording:
         or is another host's by now; then the policy is what it was.
         """
         await self._change(self.policy.replaced(checked_rules(applications)))
+
+    async def take_adapters(self) -> None:
+        """Read the table of applications anew, and start the collector again with it; returns when it does what is desired.
+
+        Raises LocalProtocolError (codes `adapter-table`, `policy-too-large`), and Unavailable when the new collector fails.
+        """
+        table = read_adapter_tables(adapter_files(self._data_dir, self._adapter_table))
+        check_fits(self.policy, table)
+        with self._ownership.lease():
+            self._capture.rules = replace(self._capture.rules, table=table)
+            await self._host.restart(self._collector())
 
     def consent(self, kind: ConsentKind) -> Consent:
         """Which web sites (`browser-origin`) or workspaces (`editor-workspace`) a companion may report."""

@@ -1,7 +1,7 @@
 """The file `adapters.json` of a data directory: applications beyond the shipped table, added and removed by a person.
 
-`triptych activity policy adapter` changes it; a host and its collector read it when they start. Whatever is written has passed the same
-reader that they use.
+`triptych activity policy adapter` changes it; a host and its collector read it when they start, and when the host is told to. Whatever is
+written has passed the same reader that they use.
 """
 
 from __future__ import annotations
@@ -82,4 +82,4 @@ def _write(data_dir: Path, entries: tuple[AdapterEntry, ...]) -> None:
         raise LocalProtocolError(BAD_TABLE, "an application id is valid Unicode") from None
     BUILT_IN.extended(text.encode())
     private_folder(data_dir)
-    write_private(data_dir / FILE_NAME, text)
+    write_private(data_dir / FILE_NAME, text, "check the data directory")

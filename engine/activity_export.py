@@ -9,7 +9,6 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
-import json
 import os
 import tempfile
 from collections.abc import Sequence
@@ -22,6 +21,7 @@ from typing import Any
 from ..adapters.collector.stored import StoredEpisode
 from ..errors import Unavailable
 from .activity_day import apps_of, things_of, workspace_label
+from .activity_json import json_text
 
 JSON_VERSION = 1
 MAX_LINE_OCTETS = 75  # RFC 5545, 3.1
@@ -83,7 +83,7 @@ def as_json(episodes: Sequence[StoredEpisode], exported_at_ms: int) -> str:
         "exportedAt": _iso(exported_at_ms),
         "episodes": [episode_value(episode) for episode in episodes],
     }
-    return json.dumps(value, ensure_ascii=False, indent=2) + "\n"
+    return json_text(value, 2) + "\n"
 
 
 def as_csv(episodes: Sequence[StoredEpisode]) -> str:
@@ -133,20 +133,23 @@ def as_ics(episodes: Sequence[StoredEpisode], exported_at_ms: int) -> str:
     return "".join(_folded(line) + "\r\n" for line in [*lines, "END:VCALENDAR"])
 
 
-def write_private(path: Path, text: str) -> None:
-    """Write the file so that only its owner can read it (0600), whole or not at all; what was there is replaced. Raises Unavailable."""
+def write_private(path: Path, text: str, remedy: str = "choose another place with -o") -> None:
+    """Write the file so that only its owner can read it (0600), whole or not at all; what was there is replaced.
+
+    Raises Unavailable, with this remedy.
+    """
     folder = path.parent
     temporary = ""
     try:
         if path.exists() and not path.is_file():
-            raise Unavailable(f"{path} is no file", "choose another with -o")
+            raise Unavailable(f"{path} is no file", remedy)
         descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name[:100]}.", dir=folder)  # made with 0600
         with os.fdopen(descriptor, "w", encoding="utf-8", errors="replace", newline="") as file:
             file.write(text)
         Path(temporary).replace(path)
         temporary = ""
     except OSError as error:
-        raise Unavailable(f"cannot write {path}: {error.strerror or error}", "choose another place with -o") from None
+        raise Unavailable(f"cannot write {path}: {error.strerror or error}", remedy) from None
     finally:
         if temporary:
             with suppress(OSError):

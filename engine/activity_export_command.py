@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import click
@@ -43,6 +44,10 @@ def export_command(data_dir: Path, kind: str, since: int | None, until: int | No
 
             text = as_html(episodes, now_ms, since, until)
     if output is None or str(output) == "-":
+        if sys.stdout.isatty():  # no title may command the terminal; a file or a pipe gets every character
+            from .activity_timeline import printable
+
+            text = "\n".join(map(printable, text.replace("\r\n", "\n").split("\n")))
         click.echo(text.encode("utf-8", "replace"), nl=False)
     else:
         activity_export.write_private(output, text)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import fields, is_dataclass
 from typing import Any
 
 import click
+
+_COMMANDS = re.compile("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")  # those below U+0020 are escaped by JSON itself
 
 
 def json_value(value: Any) -> Any:
@@ -20,14 +23,19 @@ def json_value(value: Any) -> Any:
     return [json_value(inner) for inner in value] if isinstance(value, list | tuple | frozenset) else value
 
 
+def json_text(value: Any, indent: int | None = None) -> str:
+    """The JSON of a value, as people read it. What a terminal takes for a command, or what turns the direction of a line, is escaped."""
+    return _COMMANDS.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value, ensure_ascii=False, indent=indent))
+
+
 def print_json(value: Any) -> None:
     """Print one JSON value, for a program or a patient person."""
-    click.echo(json.dumps(json_value(value), ensure_ascii=False, indent=2).encode("utf-8", "replace"))
+    click.echo(json_text(json_value(value), 2).encode("utf-8", "replace"))
 
 
 def print_json_line(value: Any) -> None:
     """Print one JSON value on one line."""
-    click.echo(json.dumps(json_value(value), ensure_ascii=False).encode("utf-8", "replace"))
+    click.echo(json_text(json_value(value)).encode("utf-8", "replace"))
 
 
 def _camel(name: str) -> str:

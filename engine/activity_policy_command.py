@@ -169,15 +169,19 @@ def retention_command(own_data: Path, hours: int | None, days: int | None, as_js
     """Show, or set, how long what is recorded from now on is kept."""
     import time
 
-    from ..adapters.collector.store import Store
+    from ..adapters.collector.control_socket import NoHost, ask
+    from ..adapters.collector.store import Retention, Store
 
     now_ms = time.time_ns() // 1_000_000
-    with Store(own_data, now_ms) as store:
-        kept = store.retention()
-        if hours is not None or days is not None:
-            kept = store.set_retention(
-                kept.observation_hours if hours is None else hours, kept.episode_days if days is None else days, now_ms
-            )
+    try:
+        kept = Retention(**ask(own_data, "retention", hours=hours, days=days)["retention"])
+    except NoHost:
+        with Store(own_data, now_ms) as store:
+            kept = store.retention()
+            if hours is not None or days is not None:
+                kept = store.set_retention(
+                    kept.observation_hours if hours is None else hours, kept.episode_days if days is None else days, now_ms
+                )
     if as_json:
         print_json(kept)
     else:
@@ -236,7 +240,7 @@ def adapter_add_command(
         print_json(msgspec.to_builtins(entry))
     else:
         click.echo(f"known as {entry.id}: {bundle_id}")
-        _say_restart(own_data)
+    _take_over(own_data, as_json)
 
 
 @adapter_command.command("remove")
@@ -254,7 +258,7 @@ def adapter_remove_command(own_data: Path, bundle_id: str, as_json: bool) -> Non
         print_json(msgspec.to_builtins(entry))
     else:
         click.echo(f"no longer known: {bundle_id}")
-        _say_restart(own_data)
+    _take_over(own_data, as_json)
 
 
 _PAST = {"allow": "allowed", "deny": "denied", "protect": "protected"}
@@ -442,8 +446,17 @@ def _changed(
     print_json(value)
 
 
-def _say_restart(data_dir: Path) -> None:
+def _take_over(data_dir: Path, as_json: bool) -> None:
+    """Let a host that runs read the table anew. One that takes no commands does so when it starts."""
+    from ..adapters.collector.control_socket import NoHost, ask
     from ..adapters.collector.ownership import Ownership
 
-    if Ownership.held(data_dir):
-        click.echo("the host reads it when it starts: triptych activity stop, then triptych activity start")
+    said = "the host that runs knows it now"
+    try:
+        ask(data_dir, "adapters")
+    except NoHost:
+        if not Ownership.held(data_dir):
+            return
+        said = "the host that records there takes no commands: it reads this when it is started again"
+    if not as_json:
+        click.echo(said)

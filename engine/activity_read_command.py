@@ -154,7 +154,8 @@ def _refused(status: dict[str, Any]) -> str:
     from .activity_reasons import refused_line
 
     if status["health"] is None:
-        return "refused: not known, since no host runs (it counts while it runs, and keeps nothing of what it refuses)"
+        why = "the host that records takes no commands" if status["owned"] else "no host runs"
+        return f"refused: not known, since {why} (it counts while it runs, and keeps nothing of what it refuses)"
     return f"refused since the host started: {refused_line(status['health']['refusals']['byReason'])}"
 
 

@@ -99,7 +99,11 @@ def replay(
         policy = _policy(store, table, allow, allow_listed, wall_ms())
         capture = Capture(Rulebook(policy, table, store.retention().observation_hours * HOUR_MS), UnknownFields(unknown_fields))
         before = store.last_id()
-        done = _Replaying(store, capture, Judge(capture), time).run(content)
+        judge = Judge(capture)
+        try:
+            done = _Replaying(store, capture, judge, time).run(content)
+        finally:
+            judge.close()
         done.stored = tuple(_rows(store, before))
         done.episodes = len(store.episodes(0, time() + 1, now_ms=time()))
         done.refused = dict(sorted(capture.refusals.items()))

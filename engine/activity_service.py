@@ -1,7 +1,8 @@
 """What `triptych activity start` runs: a recording that other commands can talk to, until it is told to end.
 
-`Control` answers the commands of the control socket (`status`, `pause`, `resume`, `policy`, `stop`); `controlled` serves them for any
-recording. In the background nothing that was observed is written anywhere but into the database: the log has words of ours only.
+`Control` answers the commands of the control socket (`status`, `pause`, `resume`, `policy`, `retention`, `adapters`, `stop`); `controlled`
+serves them for any recording. In the background nothing that was observed is written anywhere but into the database: the log has words of
+ours only.
 """
 
 from __future__ import annotations
@@ -57,6 +58,16 @@ class Control:
                 if set(rules := changed_rules(policy, put, remove)) != set(policy.own_rules):
                     await self._recording.allow(rules)
                 return {"policy": asdict(self._recording.policy)}
+            case "retention":
+                kept, hours, days = self._recording.retention(), request.get("hours"), request.get("days")
+                if hours is not None or days is not None:
+                    kept = self._recording.set_retention(
+                        kept.observation_hours if hours is None else hours, kept.episode_days if days is None else days
+                    )
+                return {"retention": asdict(kept)}
+            case "adapters":
+                await self._recording.take_adapters()
+                return self._status()
             case "stop":
                 self._ended.set()
                 return {"pid": os.getpid()}

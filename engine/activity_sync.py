@@ -191,6 +191,10 @@ class Recording:
         """As `activity.Recording.allow`."""
         self._run(self._recording.allow(applications))
 
+    def take_adapters(self) -> None:
+        """As `activity.Recording.take_adapters`."""
+        self._run(self._recording.take_adapters())
+
     def consent(self, kind: ConsentKind) -> Consent:
         """As `activity.Recording.consent`."""
         return self._look(lambda: self._recording.consent(kind))

@@ -3,14 +3,14 @@
     async with desktop.open(display=":170", permissions=("view", "control")) as session:
         before = await session.frame()
         await session.click(640, 360)
-        after = await session.frame(after_seq=before.seq, still_ms=100)
-        await session.save_png("after.png")
+        await session.wait_for_change(after_seq=before.seq)
+        after = await session.frame(still_ms=100)
+        after.save_png("after.png")
 
 The engine runs inside this process, by the same rules as the one that `triptych desktop serve` speaks for. Coordinates are pixels of the
 encoded surface, `session.size`. `triptych.engine.desktop_sync` has the same names without `await`.
 
-What a session holds down is released when its block is left, however that happens. A process that is killed leaves no block: what it held
-stays down on the display. `triptych desktop serve` releases it on SIGTERM, SIGINT and SIGHUP; a program of your own must leave its blocks.
+What a session holds down is released when its block is left, however that happens; of a process that is killed, a guard releases it.
 """
 
 from __future__ import annotations
@@ -25,24 +25,28 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ..adapters.desklink.host import Host
 from ..adapters.desklink.private_file import write_owned
 from ..adapters.desklink.probe import look_at_machine
 from ..adapters.desklink.transport import NoTransport
-from ..errors import LocalProtocolError, TriptychError, Unavailable, WaitTimeout
-from ..generated.desklink.vocabulary import DEFAULT_MAX_FPS, DEFAULT_MAX_HEIGHT, DEFAULT_MAX_WIDTH, DEFAULT_TTL_SECONDS
+from ..errors import LocalProtocolError
+from ..generated.desklink.vocabulary import (
+    DEFAULT_FRAME_TIMEOUT_MS,
+    DEFAULT_MAX_FPS,
+    DEFAULT_MAX_HEIGHT,
+    DEFAULT_MAX_WIDTH,
+    DEFAULT_STILL_MS,
+    DEFAULT_TTL_SECONDS,
+)
 from ..machines.desklink import capabilities as described
-from ..machines.desklink.effects import Emit
-from ..machines.desklink.requests import Request
+from ..machines.desklink.windows import Window
+from .desktop_channel import Box, Channel, OnEvent, Status
 from .extras import need
 
 if TYPE_CHECKING:
     import numpy
     from numpy.typing import NDArray
 
-__all__ = ["Frame", "Session", "capabilities", "open"]
-
-Box = tuple[int, int, int, int]
+__all__ = ["Change", "ClipboardText", "Frame", "Session", "Status", "Window", "capabilities", "open"]
 
 
 async def capabilities() -> dict[str, Any]:
@@ -59,15 +63,21 @@ async def open(
     max_height: int = DEFAULT_MAX_HEIGHT,
     max_fps: int = DEFAULT_MAX_FPS,
     ttl_seconds: int = DEFAULT_TTL_SECONDS,
+    agent_indicator: bool = False,
+    on_event: OnEvent | None = None,
 ) -> AsyncIterator[Session]:
     """Open the root window of `display` (":170"; None: $DISPLAY), and close it, with nothing left pressed, when the block ends.
 
-    `permissions` are `view`, which is needed, and `control`, without which input is refused. Frames are scaled into `max_width` x
-    `max_height` pixels, never up. The session ends by itself after `ttl_seconds`. Raises Unavailable when the display cannot be opened, and
-    LocalProtocolError (codes `permission`, `malformed`) for parameters that are refused.
+    `permissions` are `view`, which is needed, `control`, without which input is refused, and `clipboard`. Frames are scaled into
+    `max_width` x `max_height` pixels, never up (0: never scaled). The session ends by itself after `ttl_seconds`. With `agent_indicator` a
+    halo shows people at the display what the session does; it is in no frame. `on_event` gets every event of the session, as desklink v3
+    has it (`{"event": "session.frame.changed", "params": {…}}`); it is called on the event loop and must not block.
+
+    Raises Unavailable when the display cannot be opened, and LocalProtocolError (codes `permission`, `malformed`) for parameters that are
+    refused.
     """
     need("desktop", "numpy")
-    channel = _Channel()
+    channel = Channel(display, on_event)
     params = {
         "source": {"kind": "x11", "display": display},
         "permissions": list(permissions),
@@ -75,6 +85,7 @@ async def open(
         "max_height": max_height,
         "max_fps": max_fps,
         "ttl_seconds": ttl_seconds,
+        "agent_indicator": agent_indicator,
     }
     try:
         yield Session(channel, await channel.ask("session.open", params))
@@ -114,14 +125,36 @@ class Frame:
         write_owned(path, picture.getbuffer())
 
 
+@dataclass(frozen=True)
+class Change:
+    """What a frame changed: as `Frame`, without the picture."""
+
+    seq: int
+    damage: tuple[Box, ...]
+    still_ms: int
+
+
+@dataclass(frozen=True)
+class ClipboardText:
+    """The text of a clipboard. `truncated`: it is longer, and this is its beginning."""
+
+    text: str
+    truncated: bool
+
+
 class Session:
     """An open desktop session. Input methods raise LocalProtocolError with the code of the refusal; nothing was pressed then."""
 
-    def __init__(self, channel: _Channel, opened: dict[str, Any]) -> None:
+    def __init__(self, channel: Channel, opened: dict[str, Any]) -> None:
         self._channel = channel
         self.id: str = opened["sessionId"]
         encoded = opened["geometry"]["encoded"]
         self.size: tuple[int, int] = (encoded["width"], encoded["height"])
+
+    @property
+    def status(self) -> Status:
+        """Whether the session still sees, and the newest frame's number; kept current by the events of the engine."""
+        return self._channel.status
 
     async def frame(
         self,
@@ -145,9 +178,21 @@ class Session:
         return Frame(
             array=numpy.frombuffer(pixels, numpy.uint8).reshape(result["height"], result["width"], 4),
             seq=result["seq"],
-            damage=tuple((x, y, width, height) for x, y, width, height in result["damage"]),
+            damage=_boxes(result["damage"]),
             still_ms=result["still_ms"],
         )
+
+    async def wait_for_change(self, *, after_seq: int | None = None, timeout_ms: int = DEFAULT_FRAME_TIMEOUT_MS) -> Change:
+        """Wait until something has changed since frame `after_seq` (None: the newest one), and tell what; no picture is copied.
+
+        Raises as `frame` does.
+        """
+        since = self.status.seq if after_seq is None else after_seq
+        return await self._change(after_seq=since, since=since, timeout_ms=timeout_ms)
+
+    async def settle(self, *, still_ms: int = DEFAULT_STILL_MS, timeout_ms: int = DEFAULT_FRAME_TIMEOUT_MS) -> Change:
+        """Wait until nothing has changed for `still_ms`; at once when that is so already. Raises as `frame` does."""
+        return await self._change(still_ms=still_ms, since=self.status.seq, timeout_ms=timeout_ms)
 
     async def save_png(self, path: str | Path) -> Frame:
         """Write the newest frame as a PNG file, and return it."""
@@ -165,19 +210,25 @@ class Session:
             await self._pointer("down", x, y, button)
             await self._pointer("up", x, y, button)
 
-    async def drag(self, start: tuple[int, int], end: tuple[int, int], *, button: int = 1) -> None:
-        """Press a button at `start`, move, and release it at `end`."""
+    async def drag(self, start: tuple[int, int], end: tuple[int, int], *, button: int = 1, steps: int = 8) -> None:
+        """Press a button at `start`, move to `end` in so many `steps`, as programs expect of a hand, and release it there."""
         await self._pointer("down", *start, button)
-        await self._pointer("move", *end, button)
+        for step in range(1, steps + 1):
+            x, y = (begin + (until - begin) * step // steps for begin, until in zip(start, end, strict=True))
+            await self._pointer("move", x, y, button)
         await self._pointer("up", *end, button)
 
     async def wheel(self, dx: float = 0.0, dy: float = 0.0) -> None:
         """Turn the wheel by clicks: positive is right, and down. Fractions add up."""
         await self._control(kind="wheel", dx=dx, dy=dy)
 
-    async def type(self, text: str) -> None:
-        """Type the text, all of it or, when the keyboard layout lacks a character, none: then LocalProtocolError (text-unsupported)."""
-        await self._control(kind="text", text=text)
+    async def type(self, text: str, *, unicode: bool = False) -> None:
+        """Type the text, all of it or, when the keyboard layout lacks a character, none: then LocalProtocolError (text-unsupported).
+
+        With `unicode` such characters are typed too, through keys that the layout leaves free and gets back afterwards. At most 4096 bytes
+        of UTF-8 go at once (text-too-large).
+        """
+        await self._control(unicode, kind="text", text=text)
 
     async def press(self, *keys: str) -> None:
         """Press and release keys one after another: a name ("Enter", "F5"), a character ("a"), or a chord of them ("Control+Shift+t")."""
@@ -199,100 +250,45 @@ class Session:
         """Release everything that this session holds."""
         await self._control(kind="release_all")
 
+    async def clipboard_read(self) -> ClipboardText:
+        """The text on the display's clipboard. Raises LocalProtocolError (clipboard): no permission, no text, or no answer."""
+        result = await self._channel.ask("session.clipboard.read", {"session_id": self.id})
+        return ClipboardText(result["text"], result["truncated"])
+
+    async def clipboard_write(self, text: str) -> None:
+        """Put a text on the display's clipboard, at most 262,144 bytes of UTF-8; it stays there while the session lasts.
+
+        Raises LocalProtocolError (clipboard).
+        """
+        await self._channel.ask("session.clipboard.write", {"session_id": self.id, "text": text})
+
+    async def windows(self) -> tuple[Window, ...]:
+        """The windows of the display, top of the stack first: title, class, process id, place, whether active. Raises Unavailable.
+
+        A window manager that speaks EWMH is asked; without one the tree of windows is read. Titles are safe to print.
+        """
+        return await self._channel.windows(self.size)
+
     async def metrics(self) -> dict[str, Any]:
         """The counters of the session: the result of `session.metrics`."""
         return await self._channel.ask("session.metrics", {})
 
+    async def _change(self, **asked: int) -> Change:
+        result = await self._channel.ask("session.frame", {"session_id": self.id, **asked})
+        return Change(result["seq"], _boxes(result["damage"]), result["still_ms"])
+
     async def _pointer(self, phase: str, x: int, y: int, button: int) -> None:
         await self._control(kind="pointer", phase=phase, x=x, y=y, button=button)
 
-    async def _control(self, **message: Any) -> None:
+    async def _control(self, unicode: bool = False, /, **message: Any) -> None:
         try:
             text = msgspec.json.encode(message)
         except (TypeError, ValueError, OverflowError) as error:
             raise LocalProtocolError("operation", str(error), message["kind"]) from None
-        answer = await self._channel.control(self.id, text)
+        answer = await self._channel.control(self.id, text, unicode)
         if answer["kind"] == "rejected":
-            raise LocalProtocolError(answer["code"], answer["message"], message["kind"])
+            raise LocalProtocolError(answer["code"], self._channel.explained(answer["code"], answer["message"]), message["kind"])
 
 
-class _Channel:
-    """Requests to an engine in this process, and their answers."""
-
-    def __init__(self) -> None:
-        self._host = Host(on_emit=self._take, on_pixels=self._keep, on_unavailable=self._cannot_open, on_failure=self._fail, greeted=True)
-        self._unavailable: Unavailable | None = None
-        self._answers: dict[int, asyncio.Future[dict[str, Any]]] = {}
-        self._pixels: dict[int, bytes] = {}
-        self._asked = 0
-
-    async def ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        """The result of a request. Raises the refusal, or what broke the engine."""
-        return await self._send(self._next(), method, params)
-
-    async def ask_frame(self, params: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
-        """The result of a `session.frame`, and the pixels."""
-        request_id = self._next()
-        try:
-            result = await self._send(request_id, "session.frame", params, keep_pixels=True)
-            return result, self._pixels[request_id]
-        finally:
-            self._pixels.pop(request_id, None)
-
-    async def control(self, session_id: str, text: bytes) -> dict[str, Any]:
-        """The answer to a control message."""
-        answer: dict[str, Any] = await self._host.control(session_id, text)
-        return answer
-
-    async def close(self) -> None:
-        """End the engine; everything is released and closed when this returns. Raises what broke it, if anything did."""
-        self._host.shutdown()
-        await asyncio.shield(self._host.finished.wait())
-        if self._host.failure is not None:
-            raise self._host.failure
-
-    def _next(self) -> int:
-        self._asked += 1
-        return self._asked
-
-    async def _send(self, request_id: int, method: str, params: dict[str, Any], *, keep_pixels: bool = False) -> dict[str, Any]:
-        if self._host.failure is not None:
-            raise self._host.failure
-        answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
-        self._answers[request_id] = answer
-        self._host.request(Request(request_id, method, params, keep_pixels))
-        return await answer
-
-    def _keep(self, request_id: int, pixels: bytes) -> None:
-        self._pixels[request_id] = pixels
-
-    def _cannot_open(self, error: Unavailable) -> None:
-        self._unavailable = error
-
-    def _fail(self, error: BaseException) -> None:
-        for answer in self._answers.values():
-            if not answer.done():
-                answer.set_exception(error)
-        self._answers.clear()
-
-    def _take(self, said: Emit) -> None:
-        message = said.message
-        answer = self._answers.pop(message["id"], None) if "id" in message else None
-        if answer is None or answer.done():
-            return
-        if "result" in message:
-            answer.set_result(message["result"])
-        else:
-            answer.set_exception(self._error(**message["error"]))
-
-    def _error(self, code: str, message: str) -> TriptychError:
-        match code:
-            case "frame-timeout":
-                return WaitTimeout("a frame that meets the conditions", message)
-            case "source":
-                # The sentence of a refusal has the remedy in it already.
-                return self._unavailable or Unavailable(message)
-            case "stream-stopped":
-                return Unavailable(message, "open a session on a display that runs")
-            case _:
-                return LocalProtocolError(code, message)
+def _boxes(damage: Iterable[list[int]]) -> tuple[Box, ...]:
+    return tuple((x, y, width, height) for x, y, width, height in damage)

@@ -7,10 +7,22 @@ from typing import Any, Literal
 
 import click
 
+from .desktop_agent.commands import COMMANDS, home
 
-@click.group("desktop")
-def desktop_command() -> None:
-    """See and drive a desktop (desklink v3)."""
+
+@click.group("desktop", invoke_without_command=True)
+@click.option("--json", "as_json", is_flag=True, help="Without a command: print the state as one JSON object.")
+@click.pass_context
+def desktop_command(context: click.Context, as_json: bool) -> None:
+    """See and drive a desktop (desklink v3). Without a command: the session of this display, and its windows."""
+    if context.invoked_subcommand is None:
+        home(as_json)
+    elif as_json:
+        raise click.UsageError("--json belongs behind the command")
+
+
+for _command in COMMANDS:
+    desktop_command.add_command(_command)
 
 
 @desktop_command.command("serve")

@@ -13,12 +13,20 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ..generated.desklink.vocabulary import DEFAULT_MAX_FPS, DEFAULT_MAX_HEIGHT, DEFAULT_MAX_WIDTH, DEFAULT_TTL_SECONDS
+from ..generated.desklink.vocabulary import (
+    DEFAULT_FRAME_TIMEOUT_MS,
+    DEFAULT_MAX_FPS,
+    DEFAULT_MAX_HEIGHT,
+    DEFAULT_MAX_WIDTH,
+    DEFAULT_STILL_MS,
+    DEFAULT_TTL_SECONDS,
+)
 from . import desktop
-from .desktop import Box, Frame
+from .desktop import Change, ClipboardText, Frame, Window
+from .desktop_channel import Box, OnEvent, Status
 from .loop_thread import entered, loop_thread
 
-__all__ = ["Frame", "Session", "capabilities", "open"]
+__all__ = ["Change", "ClipboardText", "Frame", "Session", "Status", "Window", "capabilities", "open"]
 
 
 def capabilities() -> dict[str, Any]:
@@ -35,9 +43,20 @@ def open(
     max_height: int = DEFAULT_MAX_HEIGHT,
     max_fps: int = DEFAULT_MAX_FPS,
     ttl_seconds: int = DEFAULT_TTL_SECONDS,
+    agent_indicator: bool = False,
+    on_event: OnEvent | None = None,
 ) -> Iterator[Session]:
-    """As `desktop.open`."""
-    running = desktop.open(display, permissions, max_width=max_width, max_height=max_height, max_fps=max_fps, ttl_seconds=ttl_seconds)
+    """As `desktop.open`; `on_event` is called on the thread of the session."""
+    running = desktop.open(
+        display,
+        permissions,
+        max_width=max_width,
+        max_height=max_height,
+        max_fps=max_fps,
+        ttl_seconds=ttl_seconds,
+        agent_indicator=agent_indicator,
+        on_event=on_event,
+    )
     with loop_thread("triptych-desktop") as run, entered(run, running) as session:
         yield Session(session, run)
 
@@ -50,6 +69,11 @@ class Session:
         self.size = session.size
         self._session = session
         self._run = run
+
+    @property
+    def status(self) -> Status:
+        """As `desktop.Session.status`."""
+        return self._session.status
 
     def frame(
         self,
@@ -66,6 +90,16 @@ class Session:
         )
         return frame
 
+    def wait_for_change(self, *, after_seq: int | None = None, timeout_ms: int = DEFAULT_FRAME_TIMEOUT_MS) -> Change:
+        """As `desktop.Session.wait_for_change`."""
+        change: Change = self._run(self._session.wait_for_change(after_seq=after_seq, timeout_ms=timeout_ms))
+        return change
+
+    def settle(self, *, still_ms: int = DEFAULT_STILL_MS, timeout_ms: int = DEFAULT_FRAME_TIMEOUT_MS) -> Change:
+        """As `desktop.Session.settle`."""
+        change: Change = self._run(self._session.settle(still_ms=still_ms, timeout_ms=timeout_ms))
+        return change
+
     def save_png(self, path: str | Path) -> Frame:
         """As `desktop.Session.save_png`."""
         frame: Frame = self._run(self._session.save_png(path))
@@ -79,17 +113,17 @@ class Session:
         """As `desktop.Session.click`."""
         self._run(self._session.click(x, y, button=button, count=count))
 
-    def drag(self, start: tuple[int, int], end: tuple[int, int], *, button: int = 1) -> None:
+    def drag(self, start: tuple[int, int], end: tuple[int, int], *, button: int = 1, steps: int = 8) -> None:
         """As `desktop.Session.drag`."""
-        self._run(self._session.drag(start, end, button=button))
+        self._run(self._session.drag(start, end, button=button, steps=steps))
 
     def wheel(self, dx: float = 0.0, dy: float = 0.0) -> None:
         """As `desktop.Session.wheel`."""
         self._run(self._session.wheel(dx, dy))
 
-    def type(self, text: str) -> None:
+    def type(self, text: str, *, unicode: bool = False) -> None:
         """As `desktop.Session.type`."""
-        self._run(self._session.type(text))
+        self._run(self._session.type(text, unicode=unicode))
 
     def press(self, *keys: str) -> None:
         """As `desktop.Session.press`."""
@@ -106,6 +140,20 @@ class Session:
     def release_all(self) -> None:
         """As `desktop.Session.release_all`."""
         self._run(self._session.release_all())
+
+    def clipboard_read(self) -> ClipboardText:
+        """As `desktop.Session.clipboard_read`."""
+        found: ClipboardText = self._run(self._session.clipboard_read())
+        return found
+
+    def clipboard_write(self, text: str) -> None:
+        """As `desktop.Session.clipboard_write`."""
+        self._run(self._session.clipboard_write(text))
+
+    def windows(self) -> tuple[Window, ...]:
+        """As `desktop.Session.windows`."""
+        found: tuple[Window, ...] = self._run(self._session.windows())
+        return found
 
     def metrics(self) -> dict[str, Any]:
         """As `desktop.Session.metrics`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import select
@@ -126,9 +127,10 @@ class EngineProcess:
         return "".join(line for line in text.splitlines(keepends=True) if "running as root" not in line)
 
     def listening(self) -> list[str]:
-        """The sockets of the process that accept connections or datagrams from elsewhere: its lines of /proc/net."""
+        """The sockets of it and of its helpers that accept connections or datagrams from elsewhere: their lines of /proc/net."""
         folder = Path(f"/proc/{self.process.pid}")
-        links = [str(path.readlink()) for path in (folder / "fd").iterdir() if path.is_symlink()]
+        folders = [folder, *(Path(f"/proc/{pid}") for pid in self.helpers())]
+        links = [str(path.readlink()) for each in folders for path in (each / "fd").iterdir() if path.is_symlink()]
         inodes = {link[8:-1] for link in links if link.startswith("socket:[")}
         found = []
         for table, state in (("tcp", "0A"), ("tcp6", "0A"), ("udp", None), ("udp6", None), ("raw", None)):
@@ -142,3 +144,11 @@ class EngineProcess:
             if columns[6] in inodes and int(columns[3], 16) & 0x10000:  # __SO_ACCEPTCON
                 found.append(line)
         return found
+
+    def helpers(self) -> list[int]:
+        """The processes that it has started and that still run, by their process ids."""
+        children: list[int] = []
+        for task in Path(f"/proc/{self.process.pid}/task").iterdir():
+            with contextlib.suppress(OSError):  # a thread that has ended
+                children += map(int, (task / "children").read_text().split())
+        return children

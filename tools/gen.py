@@ -1,4 +1,4 @@
-"""The entry of `make gen`: schemas and charts in, everything under generated/, docs/lifecycles/ and tests/vectors/generated/ out.
+"""The entry of `make gen`: schemas and charts in; generated/, docs/lifecycles/, the reference pages and tests/vectors/generated/ out.
 
     python -m triptych.tools.gen [PROTOCOL…] [--out FOLDER | --check]
 
@@ -16,6 +16,7 @@ from . import gen_transitions, schema_style
 from .bundle import REPOSITORY, SCHEMAS, SchemaError, load
 from .gen_cases import cases
 from .gen_models import models
+from .gen_reference import reference
 from .gen_validators import validators
 from .gen_vocabulary import vocabulary
 
@@ -29,6 +30,7 @@ def texts(protocol: str, schemas: Path = SCHEMAS) -> dict[str, str]:
         f"generated/{protocol}/validators.py": validators(bundle),
         f"generated/{protocol}/vocabulary.py": vocabulary(bundle),
         f"tests/vectors/generated/{protocol}.json": cases(bundle),
+        f"docs/protocols/{protocol}-reference.md": reference(bundle, schemas),
     }
 
 

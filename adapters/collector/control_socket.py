@@ -23,6 +23,7 @@ from ...errors import LocalProtocolError, ProtocolError, TriptychError, Unavaila
 
 FILE_NAME = "control.sock"
 MAX_LINE_BYTES = 1_048_576  # a policy of thousands of rules
+MOST_CLIENTS = 64  # at once; one more is hung up on
 REQUEST_SECONDS = 10.0  # how long a client may take over a line
 ANSWER_SECONDS = 0.5  # what clients get to hang up when the host ends
 ASK_SECONDS = 30.0  # longer than the deadlines of a collector's acknowledgements, one after another
@@ -48,6 +49,9 @@ async def served(data_dir: Path, handle: Handler) -> AsyncIterator[Path]:
     async def client(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task: asyncio.Task[None] | None = asyncio.current_task()
         assert task is not None
+        if len(clients) >= MOST_CLIENTS:  # whoever holds them all is a program of this person; the host keeps its descriptors
+            writer.close()
+            return
         clients.add(task)
         task.add_done_callback(clients.discard)
         await _client(reader, writer, handle)

@@ -1,9 +1,9 @@
 """The host of a collector process: spawns it, reads its lines, carries out what the manager lifecycle says, and stores what was admitted.
 
 The engine drives it. It decides nothing: the manager says what to do with the process, `HostSession` which lines count, `Capture` what may
-be stored. Lines are read as they come; each chunk that was read becomes one transaction. A record that cannot be written for a while (a full
-disk, a lock of another program) loses nothing of what was admitted: it waits, health names the reason, and nothing more is read when too
-much waits. The free text of a collector may be anything that stands on a screen, so it is never logged.
+be stored. Lines are read as they come; each chunk that was read becomes one transaction. A record that cannot be written for a while (a
+full disk, a lock of another program) loses nothing of what was admitted: it waits, health names the reason, and nothing more is read when
+too much waits. The free text of a collector may be anything that stands on a screen, so it is never logged.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import contextlib
 import signal
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from ...errors import IllegalEvent, LocalProtocolError, RemoteProtocolError, Unavailable
 from ...generated.collector.models import CollectorState, Configured, Diagnostic, Fatal, Health, Hello
@@ -34,7 +34,7 @@ from ...machines.collector.effects import (
 from ...machines.collector.facts import Facts
 from ...machines.collector.gates import Admitted, Refused, admit
 from ...machines.collector.lines import CollectorLines
-from ...machines.collector.manager import ACK_TIMEOUT, HELLO_TIMEOUT, Manager
+from ...machines.collector.manager import ACK_TIMEOUT, HELLO_TIMEOUT, Asked, Manager
 from ...machines.collector.messages import HostSession, Observed, Repeated
 from ...machines.collector.outgoing import Sent, line
 from ...machines.lifecycle import Deadline, Effect
@@ -45,15 +45,12 @@ from .ownership import Ownership
 from .piped_process import PipedProcess
 from .store import Store
 from .stored import Added
-from .write_queue import WriteQueue
+from .write_queue import LAST, WriteQueue
 
 _log = get_logger()
 
 LOGGED_DIAGNOSTICS = 100  #: the most diagnostics of one process that are logged; the rest is only read
 RECOVERY = HELLO_TIMEOUT + 2 * ACK_TIMEOUT  #: seconds within which a collector that was started again is running, or is given up
-RETRY = 0.25  #: seconds after which a record that could not be written is tried again
-LAST = 5.0  #: seconds for which a companion, and the end of the host, wait for a record that cannot be written
-PASSING = ("storage-locked", "storage-full")  # what may be over at the next try
 
 
 class CollectorHost:
@@ -90,14 +87,14 @@ class CollectorHost:
         first = self._clocks()
         self._watch, self._now_ms = ClockWatch(first), first.wall_ms
         self._diagnostics = 0
-        self._queue = WriteQueue(store, self._count)
-        self._retry: asyncio.TimerHandle | None = None  # set while the record cannot be written
+        self._queue = WriteQueue(store, self._count, self._record_moved, self._record_failed)
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._tickets: dict[int, asyncio.Future[None]] = {}
         self._last_ticket = 0
         self._tasks: set[asyncio.Task[None]] = set()
         self._failure: BaseException | None = None
         self._gone = asyncio.Event()
+        self._restarting, self._ending = asyncio.Lock(), False
         self._stepped = asyncio.Event()
         self.stderr = b""
         self.sweep_failed_at_ms: int | None = None
@@ -131,6 +128,35 @@ class CollectorHost:
         self._queue.screen(self._still_admitted)
         await self._control("apply-policy", revision=self._capture.rules.policy.revision)
 
+    async def restart(self, command_line: Sequence[str]) -> None:
+        """Put a collector that is started so in the place of the one there is, under a lease; returns when it does what is desired.
+
+        Where none is there now, the next one is started so. Raises Unavailable when the old one does not end, or the new one fails.
+        """
+        self._command = tuple(command_line)
+        self._queue.screen(self._still_admitted)
+        async with self._restarting:
+            if self._manager.state in ("idle", "backoff", "broken", "stopped"):
+                return
+            if self._tickets:  # what was asked of the old one, it still does
+                await asyncio.wait(self._tickets.values(), timeout=ACK_TIMEOUT)
+            desired = self._manager.memory.controls.desired
+            self._step("stop", reason="host-shutdown")
+            if not self._manager.is_over:
+                await self._gone.wait()
+            if self._process is not None:
+                await self._process.close()
+            if self._manager.memory.unconfirmed:
+                raise Unavailable("the collector did not end", "end its process, then: triptych activity stop, triptych activity start")
+            await self._ownership.probe()
+            if self._ending:
+                return
+            self._manager, self._gone = Manager(), asyncio.Event()
+            self._step("start")
+            if desired == "paused":
+                self._ask("pause").add_done_callback(asyncio.Future.exception)  # health tells
+        await self._until_it_does_what_is_desired()
+
     async def recover(self) -> None:
         """Start a collector that was given up, as if it had never crashed; returns when it does what is desired.
 
@@ -151,14 +177,7 @@ class CollectorHost:
                 self._ownership.release()
             raise
         self._capture.owned = True
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(RECOVERY):
-                while not self._does_what_is_desired() and self._manager.state in _ON_THE_WAY:
-                    self._stepped.clear()
-                    await self._stepped.wait()
-        if not self._does_what_is_desired():
-            health = self.health()
-            raise Unavailable(f"the collector did not recover: {health.reason or health.capture}", "see the health of the capture")
+        await self._until_it_does_what_is_desired()
 
     async def deliver(self, facts: Facts, *, vouched_root: str | None) -> Delivered:
         """Take in what a paired companion says; returns when it is committed, or with the reason why it is not.
@@ -183,13 +202,14 @@ class CollectorHost:
             async with asyncio.timeout(LAST):
                 await committed.wait()
         except TimeoutError:
-            raise Unavailable(f"{self._capture.waits}: the record cannot be written", "see the health of the capture") from None
+            raise Unavailable(f"{self._queue.waits}: the record cannot be written", "see the health of the capture") from None
         finally:
             self._queue.withdraw(batch)
         return Delivered(batch.added is not None and batch.added.stored == 1)
 
     async def stop(self) -> None:
         """End the collector and wait until it is gone; a second call does nothing. Raises the first fault of the host itself."""
+        self._ending = True
         if not self._manager.is_over:
             self._step("stop", reason="host-shutdown")
             if not self._manager.is_over:
@@ -199,7 +219,8 @@ class CollectorHost:
         if self._process is not None:
             await self._process.close()
         await asyncio.gather(*self._tasks, return_exceptions=True)  # what they raised is in _failure
-        await self._flush_the_rest()
+        await self._queue.close()
+        self._judge.close()
         self._ownership.release()
         if self._failure is not None:
             failure, self._failure = self._failure, None
@@ -227,12 +248,17 @@ class CollectorHost:
         if self._manager.is_over:
             self._gone.set()
 
-    async def _control(self, kind: Literal["apply-policy", "pause", "resume"], revision: int = 0) -> None:
+    async def _control(self, kind: Asked, revision: int = 0) -> None:
+        async with self._restarting:
+            answer = self._ask(kind, revision)
+        await answer
+
+    def _ask(self, kind: Asked, revision: int = 0) -> asyncio.Future[None]:
         self._last_ticket += 1
         answer: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._tickets[self._last_ticket] = answer
         self._step("control", kind=kind, ticket=self._last_ticket, revision=revision)
-        await answer
+        return answer
 
     def _carry_out(self, effect: Effect) -> None:
         match effect:
@@ -267,6 +293,15 @@ class CollectorHost:
                 pass  # each chunk and each delivery is stored before the next, and an exit is told after the last chunk
             case Deadline(name, at):
                 self._set_timer(name, at)
+
+    async def _until_it_does_what_is_desired(self) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(RECOVERY):
+                while not self._does_what_is_desired() and self._manager.state in _ON_THE_WAY:
+                    self._stepped.clear()
+                    await self._stepped.wait()
+        if not self._does_what_is_desired():
+            raise Unavailable(f"the collector did not recover: {self.health().reason or self.state}", "see the health of the capture")
 
     def _does_what_is_desired(self) -> bool:
         desired = self._manager.memory.controls.desired
@@ -380,59 +415,23 @@ class CollectorHost:
     # the record
 
     def _flush(self) -> None:
-        """Commit what waits. Raises Unavailable for what a later try would not mend; what it is about still waits then."""
-        if self._retry is None and self._queue:
-            try:
-                with self._store.briefly():
-                    self._queue.flush()
-            except Unavailable as error:
-                if not error.reason.startswith(PASSING):
-                    raise
-                if self._capture.waits is None:
-                    _log.warning("the record cannot be written for now", reason=error.reason)
-                self._capture.waits = error.reason.partition(":")[0]
-                self._retry = asyncio.get_running_loop().call_later(RETRY, self._try_again)
-            else:
-                self._written()
-        if self._process is not None and self._retry is not None and self._queue.crowded:
+        """Commit what was admitted. Raises Unavailable for what a later try would not mend."""
+        self._queue.flush()
+        if self._process is not None and self._queue.waits is not None and self._queue.crowded:
             self._process.hold()
         self._on_change()
 
-    def _try_again(self) -> None:
-        self._retry = None
-        try:
-            self._flush()
-        except Unavailable as error:
-            self._step_if_legal("handler_failed", detail=f"cannot store what the collector said: {_told(error)}")
-        except Exception as error:
-            self._host_failed(error)
-        else:
-            if self._retry is None:
-                self._written()
-
-    def _written(self) -> None:
-        """The record takes what it is given: nothing waits for it any more."""
-        if self._capture.waits is not None:
-            self._capture.waits = None
-            _log.info("the record is written again")
-        if self._process is not None:
+    def _record_moved(self) -> None:
+        """Whether the record takes what it is given has changed."""
+        self._capture.waits = self._queue.waits
+        if self._process is not None and self._queue.waits is None:
             self._process.let_go()
+        self._on_change()
 
-    async def _flush_the_rest(self) -> None:
-        """Commit what still waits at the end, for which it waits a while; what cannot be written by then is given up, and said so."""
-        if self._retry is not None:
-            self._retry.cancel()
-        end = asyncio.get_running_loop().time() + LAST
-        while self._queue:
-            try:
-                with self._store.briefly():
-                    self._queue.flush()
-            except Unavailable as error:
-                if error.reason.startswith(PASSING[0]) and asyncio.get_running_loop().time() < end:
-                    await asyncio.sleep(RETRY)
-                else:
-                    _log.error("what was seen last cannot be stored", reason=error.reason, lost=self._queue.clear())
-        self._capture.waits = None
+    def _record_failed(self, error: Exception) -> None:
+        self._step_if_legal("handler_failed", detail=f"cannot store what the collector said: {_told(error)}")
+        if not isinstance(error, Unavailable):
+            self._failure = self._failure or error
 
     def _count(self, added: Added) -> None:
         self._capture.refuse("duplicate", added.duplicates)

@@ -79,7 +79,7 @@ class CompanionIntake:
     def health(self) -> CompanionHealth:
         """What capture health shows of the companions."""
         seen = self._intake.last_seen_ms if hasattr(self, "_intake") else {}
-        pairing = self._pairings.current()
+        pairing = self._pairings.last_known()
         return CompanionHealth(
             listening=self._reason is None,
             port=self._port,

@@ -6,8 +6,10 @@ Another process may pair while a host listens: the database says that it was wri
 from __future__ import annotations
 
 import secrets
+import sqlite3
 from typing import Protocol
 
+from ...errors import Unavailable
 from ...generated.collector.vocabulary import PAIRING_TOKEN_BYTES
 from ...machines.collector.pairing import CompanionKind, Pairing, digest, token_of
 
@@ -40,6 +42,13 @@ class Pairings:
             self._pairing = Pairing(browser=self._store.pairing("browser"), editor=self._store.pairing("editor"))
             self._read_at = version
         return self._pairing
+
+    def last_known(self) -> Pairing:
+        """The same, and what was read last while the record cannot be read: to show it, and never to let anybody in."""
+        try:
+            return self.current()
+        except (Unavailable, sqlite3.Error):
+            return self._pairing
 
     def rotate(self, kind: CompanionKind, now_ms: int) -> str:
         """A new token of this kind, which is kept nowhere: show it once. The one before it is worth nothing from now on."""

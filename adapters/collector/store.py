@@ -193,13 +193,34 @@ class Store:
     def delete(self, scope: Scope, now_ms: int) -> Deleted:
         """Delete what `scope` covers, and all that was derived from it; what was observed up to now does not come back later.
 
-        Its bytes are overwritten, and the file shrinks if nobody else is in the way. Raises LocalProtocolError (codes `unknown-episode`,
+        Its bytes are overwritten, and the file shrinks if nobody else is in the way. What is large goes in pieces, between which others may
+        write; one that is interrupted has to be asked for again. Raises LocalProtocolError (codes `unknown-episode`,
         `time-range`).
         """
-        with self._changing(anew=True):
-            deleted = store_deletion.delete(self._db, self._episodes, scope, now_ms, self._days())
+        with self._db.reading():
+            pieces = store_deletion.pieces(self._db, scope)
+        if pieces:
+            deleted = self._delete_in_pieces(scope, now_ms, pieces)
+        else:
+            with self._changing(anew=True):
+                deleted = store_deletion.delete(self._db, self._episodes, scope, now_ms, self._days())
         self._db.compact()
         return deleted
+
+    def _delete_in_pieces(self, scope: Scope, now_ms: int, pieces: Sequence[tuple[int, int]]) -> Deleted:
+        with self._changing(anew=True):
+            tombstone = store_deletion.begin(self._db, scope, now_ms)
+        observations = deleted = rebuilt = 0
+        for piece in pieces:
+            time.sleep(store_deletion.PAUSE)
+            with self._changing(anew=True):
+                done = store_deletion.delete(self._db, self._episodes, scope, now_ms, self._days(), piece, tombstone)
+            observations, deleted, rebuilt = (
+                observations + done.observations,
+                deleted + done.episodes_deleted,
+                rebuilt + done.episodes_rebuilt,
+            )
+        return Deleted(observations, deleted, rebuilt)
 
     def sweep(self, now_ms: int) -> Swept:
         """Delete what has expired. An episode outlives its observations."""

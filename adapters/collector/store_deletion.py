@@ -1,4 +1,7 @@
-"""Deletes what the user asks for, in one transaction: the observations, what was derived from them, and the way back in for both.
+"""Deletes what the user asks for: the observations, what was derived from them, and the way back in for both; the store calls it.
+
+What is large goes in pieces, each a transaction of its own, so that a host which records gets its turn between: the tombstone first, so
+that nothing comes back meanwhile, then one stretch of time after the other. The borders lie where an episode begins.
 
 An episode of which something goes is built again from what is left, if all that it is made of was still there; otherwise it goes whole, as
 its summary could tell what was deleted.
@@ -6,6 +9,7 @@ its summary could tell what was deleted.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 from ...errors import LocalProtocolError
@@ -20,6 +24,17 @@ BAD_RANGE = "time-range"
 _LOG = """INSERT INTO deletion_log (requested_at_ms, scope, range_start_ms, range_end_ms, bundle_id, observations_deleted, episodes_deleted,
   episodes_rebuilt) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"""
 
+_ADD_TO_LOG = """UPDATE deletion_log SET observations_deleted = observations_deleted + ?, episodes_deleted = episodes_deleted + ?,
+  episodes_rebuilt = episodes_rebuilt + ? WHERE id = ?"""
+
+PIECE = 50_000
+"""Observations that go at once; about a second."""
+
+PAUSE = 0.3
+"""Seconds between two pieces: longer than a host that records waits between two tries."""
+
+EARLIEST, LATEST = -1, 2**53
+
 # What an episode is made of: those observations that joined it and are left, and how many there were.
 _PROVENANCE = """SELECT e.id, e.started_at_ms, e.ended_at_ms, complete,
     (SELECT count(*) FROM observations AS o WHERE o.observed_at_ms BETWEEN e.started_at_ms AND e.ended_at_ms
@@ -30,8 +45,50 @@ _PROVENANCE = """SELECT e.id, e.started_at_ms, e.ended_at_ms, complete,
   FROM episodes AS e WHERE {episodes}"""
 
 
-def delete(database: Database, episodes: EpisodeKeeper, scope: Scope, now_ms: int, episode_days: int) -> Deleted:
-    """Delete within the transaction that is open. Raises LocalProtocolError (codes `unknown-episode`, `time-range`)."""
+def pieces(database: Database, scope: Scope) -> list[Interval]:
+    """The stretches of time, oldest first, in which to delete what is large; empty for what goes at once."""
+    values: tuple[Any, ...]
+    match scope:
+        case App(bundle_id):
+            rows, values = "bundle_id = ?", (bundle_id,)
+        case TimeRange(start_ms, end_ms):
+            rows, values = "observed_at_ms >= ? AND observed_at_ms < ?", (start_ms, end_ms)
+        case _:
+            return []
+    every = f"SELECT observed_at_ms AS at, row_number() OVER (ORDER BY observed_at_ms) AS number FROM observations WHERE {rows}"
+    borders = [EARLIEST]
+    for (at_ms,) in database.execute(f"SELECT at FROM ({every}) WHERE number % ? = 0", (*values, PIECE)).fetchall():
+        begins = database.execute("SELECT min(started_at_ms) FROM episodes WHERE started_at_ms > ?", (at_ms,)).fetchone()[0]
+        if begins is not None and begins > borders[-1]:
+            borders.append(begins)
+    return list(pairwise([*borders, LATEST])) if len(borders) > 1 else []
+
+
+def begin(database: Database, scope: Scope, now_ms: int) -> int:
+    """Leave the tombstone of a deletion whose pieces follow, and return its id."""
+    match scope:
+        case App(bundle_id):
+            log: tuple[Any, ...] = ("app", None, None, bundle_id)
+        case TimeRange(start_ms, end_ms):
+            log = ("time-range", start_ms, end_ms, None)
+        case _:
+            raise AssertionError(f"{scope} goes at once")
+    return int(database.execute(_LOG, (now_ms, *log, 0, 0, 0)).lastrowid or 0)
+
+
+def delete(
+    database: Database,
+    episodes: EpisodeKeeper,
+    scope: Scope,
+    now_ms: int,
+    episode_days: int,
+    within: Interval | None = None,
+    tombstone: int | None = None,
+) -> Deleted:
+    """Delete within the transaction that is open; only what lies `within` a piece, whose `tombstone` is there already.
+
+    Raises LocalProtocolError (codes `unknown-episode`, `time-range`).
+    """
     match scope:
         case Everything():
             return _everything(database, now_ms)
@@ -53,6 +110,9 @@ def delete(database: Database, episodes: EpisodeKeeper, scope: Scope, now_ms: in
             rows, values = "observed_at_ms >= ? AND observed_at_ms < ?", found
             touched, of = "e.ended_at_ms >= ? AND e.started_at_ms < ?", values
             log = ("episode", *found, None)
+    if within is not None:
+        rows, values = f"{rows} AND observed_at_ms >= ? AND observed_at_ms < ?", (*values, *within)
+        touched, of = f"{touched} AND e.ended_at_ms >= ? AND e.started_at_ms < ?", (*of, *within)
     affected = database.execute(_PROVENANCE.format(rows=rows, episodes=touched), (*values, *of)).fetchall()
     gone: list[tuple[str]] = []
     changes: list[Interval] = []
@@ -77,7 +137,11 @@ def delete(database: Database, episodes: EpisodeKeeper, scope: Scope, now_ms: in
     delete_orphans(database)
     _correct_times(database, seen)
     deleted = Deleted(observations, len(affected) - rebuilt, rebuilt)
-    database.execute(_LOG, (now_ms, *log, deleted.observations, deleted.episodes_deleted, deleted.episodes_rebuilt))
+    counts = (deleted.observations, deleted.episodes_deleted, deleted.episodes_rebuilt)
+    if tombstone is None:
+        database.execute(_LOG, (now_ms, *log, *counts))
+    else:
+        database.execute(_ADD_TO_LOG, (*counts, tombstone))
     return deleted
 
 

@@ -1,19 +1,28 @@
 """What a host has admitted and not yet committed, with the boundaries between; the host puts in, and flushes after every reading.
 
 A record that cannot be written for a while (its disk is full, another program holds it) loses nothing: a flush that fails leaves the rest
-where it is, for the next one. The queue has no bound of its own: its host stops reading when it is `crowded`.
+where it is, and is tried again by itself. The queue has no bound of its own: its host stops reading when it is `crowded`.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from ...errors import Unavailable
 from ...machines.collector.episodes import MarkedReason
 from ...machines.collector.gates import Admitted
+from ..log import get_logger
 from .stored import Added
 
+_log = get_logger()
+
+RETRY = 0.25  #: seconds after which a record that could not be written is tried again
+LAST = 5.0  #: seconds for which a companion, and the end of a host, wait for a record that cannot be written
+PASSING = ("storage-locked", "storage-full")  # what may be over at the next try
 MOST_WAITING = 4096  #: observations; with more of them a host reads nothing new
 
 
@@ -25,6 +34,9 @@ class RecordStore(Protocol):
 
     def mark_boundary(self, reason: MarkedReason, at_ms: int) -> None:
         """Commit the end of an episode."""
+
+    def briefly(self) -> AbstractContextManager[None]:
+        """Meanwhile, what another program keeps locked is refused after a moment."""
 
 
 @dataclass(eq=False, slots=True)
@@ -43,11 +55,21 @@ class _Boundary:
 
 
 class WriteQueue:
-    """In the order in which it came. `counted` is told what became of each batch."""
+    """In the order in which it came. On the thread of the loop.
 
-    def __init__(self, store: RecordStore, counted: Callable[[Added], None]) -> None:
+    `counted` is told what became of each batch. `moved` is called when `waits` has changed: the reason (`storage-locked`, `storage-full`)
+    why the record is not written for now. `failed` is told what a later try meets that no further one would mend.
+    """
+
+    def __init__(
+        self, store: RecordStore, counted: Callable[[Added], None], moved: Callable[[], None], failed: Callable[[Exception], None]
+    ) -> None:
         self._store = store
         self._counted = counted
+        self._moved = moved
+        self._failed = failed
+        self._retry: asyncio.TimerHandle | None = None
+        self.waits: str | None = None
         self._waiting: list[Batch | _Boundary] = []
         self._open: Batch | None = None  # the last one, while more may join it
 
@@ -78,8 +100,10 @@ class WriteQueue:
         return batch
 
     def mark(self, reason: MarkedReason, at_ms: int) -> None:
-        """No episode reaches over this moment."""
-        self._append(_Boundary(reason, at_ms))
+        """No episode reaches over this moment. One that says nothing new is none: a collector may say a thousand at once."""
+        boundary = _Boundary(reason, at_ms)
+        if not self._waiting or self._waiting[-1] != boundary:
+            self._append(boundary)
 
     def withdraw(self, batch: Batch) -> None:
         """Take a batch out whose sender waits no longer."""
@@ -100,7 +124,43 @@ class WriteQueue:
         return lost
 
     def flush(self) -> None:
-        """Commit all that waits, in order. Raises Unavailable; what was committed before is out of the queue, and the rest still waits."""
+        """Commit all that waits, in order, or let it wait for the next try.
+
+        Raises Unavailable for what a later try would not mend; what was committed before is out of the queue, and the rest still waits.
+        """
+        if self._retry is not None or not self._waiting:
+            return
+        try:
+            with self._store.briefly():
+                self._commit()
+        except Unavailable as error:
+            if not error.reason.startswith(PASSING):
+                raise
+            if self.waits is None:
+                _log.warning("the record cannot be written for now", reason=error.reason)
+            self._retry = asyncio.get_running_loop().call_later(RETRY, self._try_again)
+            self._now_waits(error.reason.partition(":")[0])
+        else:
+            self._now_waits(None)
+
+    async def close(self) -> None:
+        """Commit what still waits, for which a locked record is waited for; what cannot be written by then is given up, and said so."""
+        if self._retry is not None:
+            self._retry.cancel()
+        end = asyncio.get_running_loop().time() + LAST
+        while self._waiting:
+            try:
+                with self._store.briefly():
+                    self._commit()
+            except Unavailable as error:
+                if error.reason.startswith(PASSING[0]) and asyncio.get_running_loop().time() < end:
+                    await asyncio.sleep(RETRY)
+                else:
+                    _log.error("what was seen last cannot be stored", reason=error.reason, lost=self.clear())
+        self._retry = None
+        self._now_waits(None)
+
+    def _commit(self) -> None:
         self._open = None
         while self._waiting:
             first = self._waiting[0]
@@ -113,6 +173,23 @@ class WriteQueue:
                 self._counted(first.added)
                 if first.committed is not None:
                     first.committed()
+
+    def _try_again(self) -> None:
+        self._retry = None
+        try:
+            self.flush()
+        except Exception as error:
+            self._failed(error)
+        else:
+            if self._retry is None:  # all that waited may have been withdrawn
+                self._now_waits(None)
+
+    def _now_waits(self, reason: str | None) -> None:
+        if reason != self.waits:
+            self.waits = reason
+            if reason is None:
+                _log.info("the record is written again")
+            self._moved()
 
     def _append(self, one: Batch | _Boundary) -> None:
         self._waiting.append(one)

@@ -8,25 +8,34 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+import time
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from itertools import count
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from ...errors import LocalProtocolError, ProtocolError, RemoteProtocolError, TriptychError, Unavailable
 from ...machines.desklink import effects as do
+from ...machines.desklink.clipboard import NO_CLIPBOARD, refused
+from ...machines.desklink.clipboard_requests import Outcome
+from ...machines.desklink.counters import Sent
 from ...machines.desklink.engine import Engine
 from ...machines.desklink.geometry import Box, Size
+from ...machines.desklink.input import Clipboard
 from ...machines.desklink.requests import Request
 from ...machines.desklink.session import RevokeCode
-from ...machines.desklink.session import Transport as Word
 from ...machines.wire.lines import TooLong
 from ..log import get_logger
 from ..worker import Worker
+from .overlay import Overlay
 from .private_file import write_private
 from .probe import look_at_machine
 from .source import X11Source
 from .transport import NoTransport, Reports, Transport
+
+if TYPE_CHECKING:
+    from .newest import NewestFrame
+    from .x11_clipboard import X11Clipboard
 
 log = get_logger()
 
@@ -45,7 +54,7 @@ class Host:
     def __init__(
         self,
         on_emit: Callable[[do.Emit], None],
-        on_pixels: Callable[[int, bytes], None] | None = None,
+        on_pixels: Callable[[int, memoryview], None] | None = None,
         transport: Callable[[Reports], Transport] = NoTransport,
         *,
         on_unavailable: Callable[[Unavailable], None] | None = None,
@@ -62,14 +71,17 @@ class Host:
         self._transport = transport(self)
         self._loop = asyncio.get_running_loop()
         self._files = Worker("desklink-files")
-        self._copies: dict[int, bytes] = {}
+        self._copies: dict[int, memoryview] = {}
         self._sources: dict[str, X11Source] = {}
         self._callers: dict[int, asyncio.Future[dict[str, Any]]] = {}
         self._calls = count(1)
+        self._clipboards: dict[str, X11Clipboard] = {}
+        self._overlays: dict[str, Overlay] = {}
         self._signals: asyncio.Queue[do.Signal] = asyncio.Queue()
+        self._units: asyncio.Queue[do.SendUnit] = asyncio.Queue()
         self._timer: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
-        self._signalling = self._spawn(self._signal())
+        self._peering = [self._spawn(self._signal()), self._spawn(self._send_units())]
 
     def line(self, line: bytes | TooLong) -> None:
         """Take one line of the consumer."""
@@ -79,11 +91,14 @@ class Host:
         """Take one request of a caller in this process."""
         self._run(self._engine.request(request, self._loop.time()))
 
-    def control(self, session_id: str, text: bytes) -> asyncio.Future[dict[str, Any]]:
-        """Take one control message of a caller in this process; the future has the answer: `ack`, `rejected` or `clipboard`."""
+    def control(self, session_id: str, text: bytes, *, unicode: bool = False) -> asyncio.Future[dict[str, Any]]:
+        """Take one control message of a caller in this process; the future has the answer: `ack`, `rejected` or `clipboard`.
+
+        `unicode`: a text may have characters that the keyboard layout lacks.
+        """
         to = next(self._calls)
         answer = self._callers[to] = self._loop.create_future()
-        self._run(self._engine.control(session_id, text, to))
+        self._run(self._engine.control(session_id, text, to, unicode=unicode))
         return answer
 
     def shutdown(self) -> None:
@@ -110,8 +125,8 @@ class Host:
             case do.SendControl(session_id, message, to):
                 self._answer(session_id, message, to)
             # What an effect needs is looked up here: by the time its task runs, a later effect may have taken it away.
-            case do.JudgeInput(session_id, text, present, to):
-                self._spawn(self._judge(session_id, self._sources[session_id].judge(text, present), to))
+            case do.JudgeInput(session_id, text, present, _):
+                self._spawn(self._judge(effect, self._sources[session_id].judge(text, present)))
             case do.LiftInput(session_id):
                 self._spawn(_ignoring_loss(self._sources[session_id].lift()))
             case do.ReadFrame():
@@ -131,13 +146,34 @@ class Host:
             case do.ReopenSource(session_id):
                 self._spawn(self._reopen(session_id, self._sources[session_id]))
             case do.CloseSource(session_id):
-                self._spawn(self._close(session_id, self._sources.pop(session_id)))
+                self._spawn(self._close(session_id, self._sources.pop(session_id), self._clipboards.pop(session_id, None)))
+            case do.ReadClipboard() | do.WriteClipboard():
+                self._spawn(self._use_clipboard(effect, self._clipboard_of(effect.session_id)))
+            case do.StartIndicator(session_id):
+                self._spawn(self._indicate(session_id))
+            case do.Indicate(session_id, kind, x, y) if session_id in self._overlays:
+                self._overlays[session_id].told(kind, x, y)
+            case do.StopIndicator(session_id) if session_id in self._overlays:
+                self._spawn(self._overlays.pop(session_id).close())
             case do.Signal():
                 self._signals.put_nowait(effect)
-            case do.StartPeer(session_id):
-                self._spawn(self._peer(session_id, self._transport.start))
+            case do.SendUnit():
+                self._units.put_nowait(effect)
+            case do.DropFeed():
+                while not self._units.empty():
+                    self._units.get_nowait()
+            case do.StartPeer(session_id, plan):
+                code: RevokeCode = "transport" if plan.profile is None else "error"
+                self._spawn(self._peer(session_id, self._transport.start(session_id, plan), code))
+            case do.CheckPath(session_id):
+                heard_at = self._transport.last_heard(session_id)
+                self._run(self._engine.path_checked(session_id, heard_at, self._loop.time()))
+            case do.ForceKeyframe(session_id):
+                self._transport.force_keyframe(session_id)
+            case do.StopEncoding(session_id):
+                self._transport.stop_encoding(session_id)
             case do.ClosePeer(session_id):
-                self._spawn(self._peer(session_id, self._transport.close))
+                self._spawn(self._peer(session_id, self._transport.close(session_id)))
             case do.Exit():
                 self._spawn(self._finish())
 
@@ -146,7 +182,8 @@ class Host:
     async def _open(self, session_id: str, source: X11Source) -> None:
         try:
             size = await source.open()
-        except TriptychError as error:
+        except (TriptychError, OSError) as error:
+            # Of the operating system: no memory, no descriptors. The engine goes on.
             if isinstance(error, Unavailable) and self._on_unavailable is not None:
                 self._on_unavailable(error)
             refused = RemoteProtocolError("source", str(error), "source")
@@ -159,14 +196,16 @@ class Host:
     async def _reopen(self, session_id: str, source: X11Source) -> None:
         try:
             await source.reopen()
-        except TriptychError as error:
+        except (TriptychError, OSError) as error:
             log.info("the capture could not be opened again", session=session_id, reason=str(error))
             self._run(self._engine.reopen_failed(session_id, self._loop.time()))
         else:
             self._run(self._engine.reopened(session_id, self._loop.time()))
 
-    async def _close(self, session_id: str, source: X11Source) -> None:
-        if not await source.close():
+    async def _close(self, session_id: str, source: X11Source, clipboard: X11Clipboard | None) -> None:
+        closing = [clipboard.close()] if clipboard else []
+        closed, *_ = await asyncio.gather(source.close(), *closing)
+        if not closed:
             log.warning("the display server did not answer; its connections are left behind", session=session_id)
         self._run(self._engine.source_closed(session_id, self._loop.time()))
 
@@ -196,9 +235,46 @@ class Host:
         """The client sent a control message."""
         self._run(self._engine.control(session_id, text))
 
-    def transport_changed(self, session_id: str, transport: Word) -> None:
-        """The peer connection has another state."""
-        self._run(self._engine.transport_changed(session_id, transport, self._loop.time()))
+    def described(self, session_id: str, sdp: str) -> None:
+        """The peer connection offers."""
+        self._run(self._engine.described(session_id, sdp))
+
+    def gathered(self, session_id: str, candidate: str, mid: str | None, index: int | None) -> None:
+        """The peer connection has a candidate."""
+        self._run(self._engine.gathered(session_id, candidate, mid, index))
+
+    def path_up(self, session_id: str) -> None:
+        """The peer connection has a path that works."""
+        self._run(self._engine.path_up(session_id, self._loop.time()))
+
+    def path_lost(self, session_id: str, event: Literal["transport_failed", "peer_closed"]) -> None:
+        """The peer connection is lost for good."""
+        self._run(self._engine.path_lost(session_id, event, self._loop.time()))
+
+    def keyframe_wanted(self, session_id: str) -> None:
+        """The client lost what it cannot repair."""
+        self._run(self._engine.keyframe_wanted(session_id, self._loop.time()))
+
+    def newest(self, session_id: str, surface: Size) -> NewestFrame | None:
+        """The newest pictures of a source, for an encoder."""
+        source = self._sources.get(session_id)
+        return source.newest(surface) if source else None
+
+    def encodes(self, session_id: str, codec: str, encoder: str) -> None:
+        """The peer connection encodes with this."""
+        self._engine.encodes(session_id, codec, encoder)
+
+    def sent(self, session_id: str, sent: Sent) -> None:
+        """The peer connection sent a picture."""
+        self._run(self._engine.sent(session_id, sent, self._loop.time()))
+
+    def superseded(self, session_id: str) -> None:
+        """A picture was too late for the encoder."""
+        self._engine.superseded(session_id)
+
+    def target_changed(self, session_id: str, kbps: int) -> None:
+        """The encoder has another bit rate."""
+        self._engine.target_changed(session_id, kbps)
 
     def revoke(self, session_id: str, code: RevokeCode, reason: str) -> None:
         """The session cannot go on."""
@@ -207,7 +283,7 @@ class Host:
     # Frames
 
     def _read(self, effect: do.ReadFrame) -> None:
-        def copied(pixels: bytes) -> None:
+        def copied(pixels: memoryview) -> None:
             self._copies[effect.token] = pixels
             self._run(self._engine.frame_read(effect.session_id, effect.token, self._loop.time()))
 
@@ -228,8 +304,45 @@ class Host:
 
     # The rest
 
-    async def _judge(self, session_id: str, verdict: asyncio.Future[dict[str, Any]], to: int | None) -> None:
-        self._answer(session_id, await verdict, to)
+    async def _judge(self, asked: do.JudgeInput, judging: asyncio.Future[dict[str, Any] | Clipboard]) -> None:
+        verdict = await judging
+        if isinstance(verdict, Clipboard):
+            self._run(self._engine.clipboard_asked(asked.session_id, verdict, asked.to))
+            return
+        self._answer(asked.session_id, verdict, asked.to)
+        if verdict["kind"] == "ack":
+            self._run(self._engine.applied(asked.session_id, asked.text, asked.present.source))
+
+    def _clipboard_of(self, session_id: str) -> X11Clipboard | None:
+        if session_id not in self._clipboards:
+            try:
+                from .x11_clipboard import X11Clipboard
+            except ModuleNotFoundError:
+                return None
+            self._clipboards[session_id] = X11Clipboard(self._sources[session_id].display)
+        return self._clipboards[session_id]
+
+    async def _use_clipboard(self, asked: do.ReadClipboard | do.WriteClipboard, clipboard: X11Clipboard | None) -> None:
+        outcome: Outcome = None
+        try:
+            if clipboard is None:
+                raise refused(NO_CLIPBOARD)
+            if isinstance(asked, do.ReadClipboard):
+                outcome = await clipboard.read()
+            else:
+                await clipboard.write(asked.text)
+        except ProtocolError as error:
+            outcome = error
+        self._run(self._engine.clipboard_answered(asked.session_id, asked.token, outcome))
+
+    async def _indicate(self, session_id: str) -> None:
+        overlay = Overlay(self._sources[session_id].display)
+        try:
+            if await overlay.start() and session_id in self._sources:
+                self._overlays[session_id] = overlay
+        finally:
+            if session_id not in self._overlays:
+                await overlay.close()
 
     def _answer(self, session_id: str, message: dict[str, Any], to: int | None) -> None:
         if to is None:
@@ -237,14 +350,17 @@ class Host:
         elif (answer := self._callers.pop(to, None)) is not None and not answer.done():
             answer.set_result(message)
 
-    async def _peer(self, session_id: str, act: Callable[[str], Coroutine[Any, Any, None]]) -> None:
+    async def _peer(self, session_id: str, act: Coroutine[Any, Any, None], code: RevokeCode = "transport") -> None:
         """A peer connection that cannot be built, or closed, costs its own session and no more."""
         try:
-            await act(session_id)
+            await act
         except Exception as error:
-            log.warning("the peer connection failed", session=session_id, error=repr(error))
-            reason = error.detail if isinstance(error, ProtocolError) else f"the peer connection failed: {error}"
-            self._run(self._engine.revoke(session_id, "transport", reason, self._loop.time()))
+            self._peer_failed(session_id, error, code)
+
+    def _peer_failed(self, session_id: str, error: Exception, code: RevokeCode) -> None:
+        log.warning("the peer connection failed", session=session_id, error=repr(error))
+        reason = error.detail if isinstance(error, ProtocolError) else f"the peer connection failed: {error}"
+        self._run(self._engine.revoke(session_id, code, reason, self._loop.time()))
 
     async def _probe(self, token: int) -> None:
         self._run(self._engine.probed(token, await look_at_machine(self._transport)))
@@ -260,12 +376,26 @@ class Host:
             except Exception as error:
                 log.warning("the peer connection failed", session=effect.session_id, error=repr(error))
                 failure = RemoteProtocolError("transport", f"the peer connection failed: {error}")
-            self._run(self._engine.signalled(effect.token, failure))
+            self._run(self._engine.signalled(effect.token, failure, self._loop.time()))
+
+    async def _send_units(self) -> None:
+        while True:
+            effect = await self._units.get()
+            began = time.perf_counter()
+            sent: Sent | None = None
+            try:
+                if size := await self._transport.send_unit(effect.session_id, effect.unit, effect.at):
+                    micros = int((time.perf_counter() - began) * 1e6)
+                    sent = Sent(size, key=effect.keyframe, encode_micros=micros)
+            except Exception as error:
+                self._peer_failed(effect.session_id, error, "transport")
+            self._run(self._engine.unit_sent(effect.session_id, sent, self._loop.time()))
 
     async def _finish(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
-        self._signalling.cancel()
+        for task in self._peering:
+            task.cancel()
         self._files.close()
         # What is still under way ends in order: a peer connection is closed, a file is written whole.
         others = self._tasks - {asyncio.current_task()}

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ...errors import LocalProtocolError, Unavailable
 from ...machines.desklink.held import Button, Edge, Key, Move, Type, Wheel
-from ...machines.desklink.input import Answer, Apply, ControlInput, Forward, Present
+from ...machines.desklink.input import Answer, Apply, Clipboard, ControlInput, Forward, Present
 
 if TYPE_CHECKING:
-    from .x11_input import TextPlan, X11Input
+    from .x11_input import X11Input
+    from .x11_keymap import TextPlan
 
 EVDEV_TO_X = 8
 UP, DOWN, LEFT, RIGHT = 4, 5, 6, 7
@@ -25,22 +26,24 @@ class XLayout:
     def __init__(self, device: Callable[[], X11Input]) -> None:
         self._device = device
 
-    def stroke(self, character: str) -> tuple[int, tuple[int, ...]] | None:
-        """The key of one character in the layout group that is locked now, and its modifiers, as evdev codes."""
-        if (stroke := self._device().lookup(character)) is None:
+    def stroke(self, character: str, *, any_group: bool = False) -> tuple[int, tuple[int, ...]] | None:
+        """The key of one character in the layout group that is locked now, or in any, and its modifiers, as evdev codes."""
+        if (stroke := self._device().lookup(character, any_group=any_group)) is None:
             return None
         return stroke.keycode - EVDEV_TO_X, tuple(modifier - EVDEV_TO_X for modifier in stroke.modifiers)
 
-    def plan(self, text: str) -> object:
-        """The strokes of a text over all layout groups. Raises LocalProtocolError (text-unsupported)."""
-        return self._device().plan_text(text)
+    def plan(self, text: str, *, unicode: bool = False) -> object:
+        """The strokes of a text over all layout groups, and with `unicode` over borrowed keys too. Raises as X11Input.plan_text does."""
+        return self._device().plan_text(text, unicode=unicode)
 
 
-def judge(control: ControlInput, device: X11Input | None, text: bytes, present: Present) -> dict[str, Any]:
-    """Judge one control message, carry it out, and return the answer for the client."""
+def judge(control: ControlInput, device: X11Input | None, text: bytes, present: Present) -> dict[str, Any] | Clipboard:
+    """Judge one control message, carry it out, and return the answer for the client; or what it asks of the clipboard."""
     match control.receive(text, present):
         case Answer(message) | Forward(_, message):
             return message
+        case Clipboard() as asked:
+            return asked
         case Apply(seq, edges):
             try:
                 carry_out(device, edges)

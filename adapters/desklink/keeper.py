@@ -117,19 +117,21 @@ class _Run:
         """Sleep until something happens, and queue the events of what did."""
         try:
             # First, since the replies to our own requests may have brought events along, of which the descriptor says nothing.
-            if self._kept.handle_events():
-                self._events.append(("changed", {}))
-                return
+            changed = self._kept.handle_events()
         except xcffib.ConnectionException:
             self._events.append(("display_gone", {}))
             return
+        if changed:
+            self._events.append(("changed", {}))
         watch = select.poll()
         watch.register(self._kept.fileno(), select.POLLIN)
         watch.register(stopped, select.POLLIN)
         # A reader that is gone shows as POLLERR or POLLHUP, asked for or not.
         watch.register(self._output, select.POLLOUT if self._unsent else 0)
         due = min(self._deadlines.items(), key=lambda item: item[1], default=None)
-        ready = dict(watch.poll(None if due is None else max(0.0, due[1] - time.monotonic()) * 1000))
+        # A busy screen must not keep us from the rest: after a change all else is looked at, without waiting for it.
+        pause = 0.0 if changed else None if due is None else max(0.0, due[1] - time.monotonic())
+        ready = dict(watch.poll(None if pause is None else pause * 1000))
         if stopped in ready:
             self._events.append(("stop", {}))
         elif ready.get(self._output, 0) & ~select.POLLOUT:

@@ -8,6 +8,8 @@ from __future__ import annotations
 import asyncio
 import os
 from dataclasses import dataclass
+from itertools import zip_longest
+from typing import Any
 
 from ... import __version__
 from ...errors import Unavailable
@@ -16,12 +18,15 @@ from ..worker import Worker
 from .display_name import CONNECT_SECONDS, display_name, in_time
 from .transport import Transport
 
+XTEST, RULES = "XTEST", "_XKB_RULES_NAMES"
+
 
 @dataclass(frozen=True)
 class _Display:
     size: tuple[int, int] | None = None
     reason: str = ""
     xtest: bool = False
+    layout: str | None = None
 
 
 async def look_at_machine(transport: Transport) -> Facts:
@@ -40,9 +45,11 @@ async def look_at_machine(transport: Transport) -> Facts:
         x11_size=seen.size,
         x11_reason=seen.reason,
         xtest=seen.xtest,
-        layout=None,
+        layout=seen.layout,
         encode_codecs=transport.encode_codecs,
         fed_codecs=transport.fed_codecs,
+        # It needs nothing of the server but what every server has.
+        clipboard=seen.size is not None,
     )
 
 
@@ -50,18 +57,45 @@ def _look_at_display() -> _Display:
     if not os.environ.get("DISPLAY"):
         return _Display(reason="DISPLAY is not set")
     try:
-        from .x11_capture import X11Capture
-        from .x11_input import X11Input
+        import xcffib
 
+        from .x11_capture import X11Capture
+        from .x11_client import connect
+    except ModuleNotFoundError as error:
+        return _Display(reason=f"{error.name} is not installed (pip install 'triptych[desktop]')")
+    try:
         with X11Capture() as capture:
             size = capture.size
+        connection = connect(None)
+        try:
+            xtest = connection.core.QueryExtension(len(XTEST), XTEST).reply().present
+            layout = _layout(connection)
+        finally:
+            connection.disconnect()
     except Unavailable as error:
         return _Display(reason=error.reason)
-    try:
-        with X11Input():
-            return _Display(size, xtest=True)
-    except Unavailable as error:
-        return _Display(size, reason=error.reason)
+    except xcffib.ConnectionException:
+        return _Display(reason="the X display went away")
+    except OSError as error:
+        return _Display(reason=str(error))
+    return _Display(size, "" if xtest else "the X display has no XTEST extension", bool(xtest), layout)
+
+
+def _layout(connection: Any) -> str | None:
+    """The keyboard layouts that were set up, such as `us` or `us,de(neo)`; None when the server does not say."""
+    import xcffib.xproto as x
+
+    from ..x11_properties import property_bytes
+
+    atom = connection.core.InternAtom(True, len(RULES), RULES).reply().atom
+    root = connection.get_setup().roots[0].root
+    reply = connection.core.GetProperty(False, root, atom, x.Atom.STRING, 0, 1024).reply() if atom else None
+    # Five texts, each behind a zero byte: rules, model, layouts, variants, options.
+    names = property_bytes(reply).decode("latin-1").split("\0") if reply else []
+    if len(names) < 4 or not names[2]:
+        return None
+    layouts, variants = names[2].split(","), names[3].split(",")
+    return ",".join(f"{layout}({variant})" if variant else layout for layout, variant in zip_longest(layouts, variants, fillvalue=""))
 
 
 def display() -> str:

@@ -1,7 +1,8 @@
 """The engine on stdio: request lines in, answers and events out, and an end that leaves nothing pressed; called by `desktop serve`.
 
 stdout carries only the protocol: descriptor 1 itself is turned towards stderr, so that nothing printed by anybody can get between two
-lines. No socket is opened (desklink v3, "Starting the engine").
+lines. It never holds the engine up: what the consumer leaves unread waits in memory, up to a bound. No socket is opened (desklink v3,
+"Starting the engine").
 """
 
 from __future__ import annotations
@@ -31,6 +32,9 @@ FLUSH_SECONDS = 0.9
 CROWDED_BYTES = 1 << 20
 """With more than this unread, what may be dropped is."""
 
+MOST_UNREAD_BYTES = 32 << 20
+"""A consumer that leaves more than this unread has stopped: the engine ends as at the end of its input."""
+
 
 def serve(transport: Callable[[Reports], Transport] = NoTransport) -> int:
     """Serve one consumer until it, or a signal, ends it. Returns the exit status: 0, or 1 when the engine itself broke.
@@ -54,9 +58,17 @@ async def _serve(stdin: int, stdout: int, transport: Callable[[Reports], Transpo
     writer: LineWriter
     encode = msgspec.json.Encoder().encode
 
+    abandoned = False
+
     def send(said: Emit) -> None:
-        if not (said.droppable and writer.backlog > CROWDED_BYTES):
-            writer.write(encode(said.message))
+        nonlocal abandoned
+        if abandoned or (said.droppable and writer.backlog > CROWDED_BYTES):
+            return
+        writer.write(encode(said.message))
+        if writer.backlog > MOST_UNREAD_BYTES:
+            abandoned = True
+            log.warning("the consumer does not read what it is told", bytes=writer.backlog)
+            loop.call_soon(host.guarded, host.shutdown)
 
     host = Host(on_emit=send, transport=transport)
     writer = LineWriter(stdout, on_broken=host.shutdown)
@@ -65,6 +77,6 @@ async def _serve(stdin: int, stdout: int, transport: Callable[[Reports], Transpo
         loop.add_signal_handler(number, host.shutdown)
     LineReader(stdin, LineSplitter(MAX_LINE_BYTES), on_line=host.line, on_end=host.shutdown)
     await host.finished.wait()
-    if not await writer.close(FLUSH_SECONDS):
+    if not await writer.close(FLUSH_SECONDS) and not abandoned:
         log.warning("the consumer did not take the last lines", bytes=writer.backlog)
     return 1 if host.failure else 0

@@ -10,24 +10,26 @@ import asyncio
 import threading
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from ...errors import Unavailable
 from ...machines.desklink.geometry import Box, Size
-from ...machines.desklink.input import ControlInput, Present
+from ...machines.desklink.input import Clipboard, ControlInput, Present
 from ..log import get_logger
 from ..worker import Worker
 from .display_name import CONNECT_SECONDS, NoAnswer
 from .inject import XLayout, carry_out, judge
 
 if TYPE_CHECKING:
-    from .x11_capture import Frame, X11Capture
+    from .newest import NewestFrame
+    from .x11_capture import X11Capture
     from .x11_input import X11Input
 
 log = get_logger()
 
-Copied: TypeAlias = Callable[[bytes], None]
+Copied: TypeAlias = Callable[[memoryview], None]
 
 STOP_SECONDS = 1.5
 """How long the end of a source may take; a display server that hangs is left behind after that. A consumer kills after three seconds."""
@@ -69,6 +71,13 @@ class X11Source:
         self._stopping = threading.Event()
         self._nudge = threading.Event()
         self._copies: SimpleQueue[tuple[Box, Size, Copied]] = SimpleQueue()
+        self._newest: NewestFrame | None = None
+        self._seen_at: float | None = None  # when the present frame was; the capture thread's own
+
+    @property
+    def display(self) -> str | None:
+        """The display as it was asked for."""
+        return self._display
 
     @property
     def layout(self) -> XLayout | None:
@@ -87,6 +96,7 @@ class X11Source:
     def _watch(self) -> None:
         assert self._capture is not None
         self._copies = SimpleQueue()
+        self._seen_at = None
         self._thread = threading.Thread(target=self._run, args=(self._capture,), name="desklink-capture", daemon=True)
         self._thread.start()
 
@@ -101,8 +111,11 @@ class X11Source:
         except TimeoutError:
             raise NoAnswer(self._display) from None
 
-    def judge(self, text: bytes, present: Present) -> asyncio.Future[dict[str, Any]]:
-        """Let the rules judge one control message and carry it out, after all before it; the result is the answer for the client."""
+    def judge(self, text: bytes, present: Present) -> asyncio.Future[dict[str, Any] | Clipboard]:
+        """Let the rules judge one control message and carry it out, after all before it; the result is the answer for the client.
+
+        A message for the clipboard is not carried out here: it is the result.
+        """
         return self._worker.submit(self._judge, text, present)
 
     def lift(self) -> asyncio.Future[None]:
@@ -117,13 +130,28 @@ class X11Source:
         """
         assert self._capture is not None
         self._copies.put((region, surface, copied))
+        self._look_up()
+
+    def newest(self, surface: Size) -> NewestFrame:
+        """A slot that has every picture from now on, the present one first, as an encoder needs it; an earlier slot gets no more."""
+        from .newest import NewestFrame
+
+        self._newest = NewestFrame(surface)
+        self._look_up()
+        return self._newest
+
+    def _look_up(self) -> None:
+        """Let the capture thread see what it is asked for."""
         self._nudge.set()
-        self._capture.wake()
+        if self._capture is not None:
+            self._capture.wake()
 
     async def close(self) -> bool:
         """Lift what is held, end the capture thread, close both connections; False when the display server did not let it in time."""
         self._stopping.set()
         self._nudge.set()
+        if (device := self._device) is not None:
+            device.interrupt()  # typing with borrowed keys may take many seconds
         lifted = self.lift()
         closed = self._worker.submit(self._disconnect)
         self._worker.close()
@@ -163,7 +191,7 @@ class X11Source:
             raise Unavailable("the display is not connected")
         return self._device
 
-    def _judge(self, text: bytes, present: Present) -> dict[str, Any]:
+    def _judge(self, text: bytes, present: Present) -> dict[str, Any] | Clipboard:
         assert self._control is not None
         return judge(self._control, self._device, text, present)
 
@@ -190,11 +218,11 @@ class X11Source:
         due = 0.0
         while True:
             unseen += capture.wait_damage(self._interval if failed else None)
-            self._copy_what_is_asked(capture)
+            self._serve(capture)
             while unseen and not self._stopping.is_set() and (pause := due - time.monotonic()) > 0:
                 self._nudge.wait(pause)
                 self._nudge.clear()
-                self._copy_what_is_asked(capture)
+                self._serve(capture)
             if self._stopping.is_set():
                 return
             if not unseen:
@@ -204,7 +232,7 @@ class X11Source:
             try:
                 # Drawn while the interval passed: looked at now, it needs no frame of its own.
                 unseen += capture.wait_damage(0)
-                changed = capture.refresh(unseen)
+                changed = self._refreshed(capture, unseen)
             except DisplayLost:
                 raise
             except Unavailable:
@@ -214,18 +242,29 @@ class X11Source:
                     raise
                 continue
             unseen, failed = (), 0
-            if changed:
-                now = time.monotonic()
+            if changed and (now := self._seen_at) is not None:
                 self._tell(self._watcher.captured, changed, Size(*capture.size), int((now - began) * 1e6), now)
 
-    def _copy_what_is_asked(self, capture: X11Capture) -> None:
+    def _refreshed(self, capture: X11Capture, drawn: tuple[Box, ...]) -> tuple[Box, ...]:
+        """What really changed; the slot has it too."""
+        with nullcontext() if (slot := self._newest) is None else slot.drawing():
+            if changed := capture.refresh(drawn):
+                self._seen_at = time.monotonic()
+                if slot is not None:
+                    slot.put(capture.frame, changed, self._seen_at)
+            return changed
+
+    def _serve(self, capture: X11Capture) -> None:
+        """Copy what is asked for, and give a new slot the present picture."""
         while not self._copies.empty():
             region, surface, copied = self._copies.get()
-            frame = capture.frame
-            native = (frame.width, frame.height) == (surface.width, surface.height)
-            self._tell(copied, frame.copy(region) if native else _sampled(frame, region, surface))
+            self._tell(copied, capture.frame.copy(region, surface))
+        if (slot := self._newest) is not None and slot.empty and self._seen_at is not None:
+            slot.put(capture.frame, (capture.frame.size.box,), self._seen_at)
 
     def _lost(self, reason: str) -> None:
+        if self._newest is not None:
+            self._newest.drop()
         if not self._stopping.is_set():
             self._tell(self._watcher.capture_lost, reason)
 
@@ -235,16 +274,3 @@ class X11Source:
         except RuntimeError:
             # The loop is closed: the engine has left a thread behind that a display server kept.
             self._stopping.set()
-
-
-def _sampled(frame: Frame, region: Box, surface: Size) -> bytes:
-    """A region of the surface as nearest samples of the frame; the fourth byte is 255."""
-    import numpy
-
-    x, y, width, height = region
-    columns = numpy.arange(x, x + width) * frame.width // surface.width
-    rows = numpy.arange(y, y + height) * frame.height // surface.height
-    pixels = numpy.frombuffer(frame.data, numpy.uint8).reshape(frame.height, frame.stride // 4, 4)
-    sampled = pixels[rows[:, None], columns]
-    sampled[..., 3] = 255
-    return sampled.tobytes()

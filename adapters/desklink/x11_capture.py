@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 PIXEL = 4
 #: Boxes that one wait may return; more damage than that comes as the one box around it all.
 MOST_BOXES = 256
+#: Memory for a copy is wholly written: to clear it first would cost as much as the copy.
+_allocate = ffi.new_allocator(should_clear_after_alloc=False)
 
 
 @dataclass(frozen=True)
@@ -38,15 +40,23 @@ class Frame:
     stride: int
     data: memoryview
 
-    def copy(self, box: Box) -> bytes:
-        """The tight rows of one box, which must lie inside the frame."""
-        x, y, width, height = box
-        if not region_inside(box, Size(self.width, self.height)):
-            raise LocalProtocolError("coordinates", f"{box} is outside the {self.width}x{self.height} frame", "region")
-        if width == self.width:
-            return bytes(self.data[y * self.stride : (y + height) * self.stride])
-        starts = range(y * self.stride + x * PIXEL, (y + height) * self.stride, self.stride)
-        return b"".join(self.data[start : start + width * PIXEL] for start in starts)
+    @property
+    def size(self) -> Size:
+        """Pixels across and down."""
+        return Size(self.width, self.height)
+
+    def copy(self, box: Box, surface: Size | None = None) -> memoryview:
+        """The tight rows of one box of the frame, shown on `surface` (None: at its own size); read-only, and nobody else's.
+
+        A surface of another size shows nearest samples, whose fourth byte is 255 (desklink v3, `session.frame`).
+        """
+        surface = surface or self.size
+        if not region_inside(box, surface):
+            raise LocalProtocolError("coordinates", f"{box} is outside the {surface.width}x{surface.height} frame", "region")
+        pixels = _allocate("uint8_t[]", box[2] * box[3] * PIXEL)
+        place = ffi.new("tx_box *", box)[0]
+        lib.tx_scale_bgrx(ffi.from_buffer(self.data), self.width, self.height, self.stride, surface.width, surface.height, place, pixels)
+        return memoryview(ffi.buffer(pixels)).toreadonly()
 
 
 class X11Capture:
@@ -174,14 +184,16 @@ class X11Capture:
         lib.tx_capture_size(self._handle, width, height)
         size = int(width[0]), int(height[0])
         length = size[0] * size[1] * PIXEL
-        descriptor = os.memfd_create("triptych-frame", os.MFD_CLOEXEC)
+        descriptor = _memory_file(length)
         try:
-            os.ftruncate(descriptor, length)
             memory = mmap.mmap(descriptor, length, flags=mmap.MAP_SHARED | mmap.MAP_POPULATE)
             pixels = ffi.from_buffer("uint8_t[]", memory, require_writable=True)
             shared = lib.tx_capture_share(self._handle, descriptor, pixels, length)
+        except (OSError, ValueError) as error:
+            raise Unavailable(f"no memory for a picture of {size[0]}x{size[1]}: {error}") from None
         finally:
-            os.close(descriptor)
+            if descriptor >= 0:
+                os.close(descriptor)
         self._checked(shared)
         self._memory, self._pixels, self._size = memory, pixels, size
         self._path = "shm" if shared else "get-image"
@@ -211,6 +223,20 @@ class X11Capture:
             raise DisplayLost(self._display)
         if status < 0:
             raise Unavailable(f"the X server of {self._display} refuses the picture of its root window")
+
+
+def _memory_file(length: int) -> int:
+    """A descriptor of memory that can be shared with the server; -1 when the system gives none, and pictures come through the socket."""
+    try:
+        descriptor = os.memfd_create("triptych-frame", os.MFD_CLOEXEC)
+    except OSError:
+        return -1
+    try:
+        os.ftruncate(descriptor, length)
+    except OSError:
+        os.close(descriptor)
+        return -1
+    return descriptor
 
 
 def _boxes(boxes: CData, count: int) -> tuple[Box, ...]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ...errors import Unavailable
 
 try:
-    from ...native.linux._x11 import ffi, lib
+    from ...native.linux import _x11
 except ImportError as missing:
     raise Unavailable(
         f"the X11 helper cannot be loaded: {missing}",
@@ -17,7 +17,11 @@ except ImportError as missing:
 if TYPE_CHECKING:
     from ...native.linux._x11 import CData
 
-__all__ = ["DisplayLost", "cannot_open", "ffi", "lib"]
+__all__ = ["HELPER", "DisplayLost", "cannot_open", "ffi", "lib"]
+
+ffi, lib = _x11.ffi, _x11.lib
+HELPER: str = _x11.__file__
+"""The file of the X11 helper."""
 
 
 class DisplayLost(Unavailable):

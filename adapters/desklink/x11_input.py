@@ -7,53 +7,48 @@ It has a connection of its own, so that no key waits behind a picture. Nothing i
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
+import time
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from ...errors import LocalProtocolError, Unavailable
 from .display_name import display_name
+from .guard import Guard
 from .x11_connection import DisplayLost, cannot_open, ffi, lib
+from .x11_keymap import Keymap, Stroke, TextPlan, read_keymap
 
 if TYPE_CHECKING:
     from ...native.linux._x11 import CData
 
-REAL_MODIFIERS = 8
-
-
-@dataclass(frozen=True)
-class Stroke:
-    """One character: while `group` is locked hold the keys `modifiers`, press and release `keycode`. All are X keycodes."""
-
-    keycode: int
-    modifiers: tuple[int, ...]
-    group: int
-
-
-@dataclass(frozen=True)
-class TextPlan:
-    """A whole text as strokes, by the keymap that was live when it was planned."""
-
-    strokes: tuple[Stroke, ...]
+SETTLE_SECONDS = 0.05
+"""How long programs get to read a keymap that borrows keys, and again to look up what was struck; with 5 ms, wrong text was measured."""
+SETTLE_SECONDS_A_STROKE = 0.001
+"""So much longer for each stroke that they must have handled by then."""
 
 
 class X11Input:
     """The pointer and keyboard of `display` (None: $DISPLAY) through XTEST. Keycodes are X keycodes: evdev codes + 8.
 
     Any thread may call; a call carries out its own edges without another's in between. Raises Unavailable when the display cannot be
-    opened.
+    opened. What is held when this process, or the connection, ends without `close` is lifted by the guard process that it starts.
     """
 
     def __init__(self, display: str | None = None) -> None:
         self._display = display_name(display)
         self._lock = threading.RLock()
+        self.guard = Guard(self._display)
         error = ffi.new("char[]", 256)
-        handle = lib.tx_input_open(self._display.encode(), error, len(error))
+        handle = lib.tx_input_open(self._display.encode(), self.guard.memory, error, len(error))
         if handle == ffi.NULL:
+            self.guard.close()
             raise cannot_open(self._display, error)
         self._handle: CData | None = handle
         self._buttons: list[int] = []
         self._keys: list[int] = []
+        self._keymaps: dict[int, Keymap] = {}
+        self._serial = -1
+        self._interrupted = threading.Event()
+        self.guard.start()
 
     def move(self, x: int, y: int) -> None:
         """Put the pointer on a pixel of the root window; the server clamps what lies outside."""
@@ -72,51 +67,62 @@ class X11Input:
             self._checked(lib.tx_input_key(self._open(), _byte(keycode), down))
             _note(self._keys, keycode, down)
 
-    def lookup(self, character: str) -> Stroke | None:
-        """How the live keymap types one character in the layout group that is locked now; None when it cannot."""
-        with self._lock:
-            group, _ = self._locks()
-            return self._strokes(group).get((group, character))
+    def lookup(self, character: str, *, any_group: bool = False) -> Stroke | None:
+        """How the live keymap types one character with the layout group and the modifiers that are locked now; None when it cannot.
 
-    def plan_text(self, text: str) -> TextPlan:
-        """How the live keymap types `text`, "\\n" as Enter and "\\t" as Tab, switching layout groups only where it must.
-
-        Raises LocalProtocolError (text-unsupported) that names every character which no key gives. Types nothing.
+        With `any_group`, how it would in another group, when it cannot in this one.
         """
         with self._lock:
-            group, _ = self._locks()
-            strokes = self._strokes(group)
-            planned: list[Stroke] = []
-            for character in text:
-                stroke = strokes.get((group, character)) or strokes.get((None, character))
-                if stroke is None:
-                    break
-                group = stroke.group
-                planned.append(stroke)
-            else:
-                return TextPlan(tuple(planned))
-        unreachable = dict.fromkeys(character for character in text if (None, character) not in strokes)
-        raise LocalProtocolError("text-unsupported", f"the keyboard layout has no key for {' '.join(map(repr, unreachable))}", "text")
+            group, modifiers, serial = self._locks()
+            return self._keymap(serial, modifiers).find(character, group, any_group)
+
+    def plan_text(self, text: str, *, unicode: bool = False) -> TextPlan:
+        """How the live keymap types `text`, "\\n" as Enter and "\\t" as Tab, switching layout groups only where it must.
+
+        With `unicode`, keycodes without a symbol are borrowed for the characters that no key gives. Types nothing. Raises
+        LocalProtocolError (text-unsupported) that names every character which cannot be typed.
+        """
+        with self._lock:
+            group, _, serial = self._locks()
+            return self._keymap(serial, 0).plan(text, group, self._spares() if unicode else ())
 
     def play(self, plan: TextPlan) -> None:
-        """Type a planned text. CapsLock and a locked layout group are set aside for it and put back, whatever happens."""
+        """Type a planned text. Locked modifiers and a locked layout group are set aside for it and put back, whatever happens.
+
+        So is the keymap where keys of it are borrowed: then it takes a tenth of a second and more for each batch.
+        """
         with self._lock:
-            before = now = self._locks()
+            group, modifiers, _ = self._locks()
+            before = now = group, modifiers
+            lib.tx_input_note_locks(self._open(), 1, *before)
             try:
-                for stroke in plan.strokes:
-                    if now != (stroke.group, 0):
-                        now = (stroke.group, 0)
-                        self._checked(lib.tx_input_lock(self._open(), *now))
-                    self._strike(stroke)
+                for batch in plan.batches:
+                    self._borrow(batch.borrowed)
+                    for stroke in batch.strokes:
+                        self._go_on()
+                        if now != (stroke.group, 0):
+                            now = (stroke.group, 0)
+                            self._checked(lib.tx_input_lock(self._open(), *now))
+                        self._strike(stroke)
+                    self.sync()
+                    if batch.borrowed:
+                        self._interrupted.wait(SETTLE_SECONDS_A_STROKE * len(batch.strokes))
+                        time.sleep(SETTLE_SECONDS)
             finally:
                 if now != before:
                     self._checked(lib.tx_input_lock(self._open(), *before))
-            self.sync()
+                lib.tx_input_note_locks(self._open(), 0, *before)
+                if any(batch.borrowed for batch in plan.batches):
+                    self._checked(lib.tx_input_give_back(self._open()))
 
-    def type_text(self, text: str) -> None:
+    def interrupt(self) -> None:
+        """Cut off what is being typed on another thread, and refuse what is still to come: `close` shall not wait for it."""
+        self._interrupted.set()
+
+    def type_text(self, text: str, *, unicode: bool = False) -> None:
         """Plan and type `text`; it is on the display's event queue when this returns. Raises like `plan_text`, having typed nothing."""
         with self._lock:
-            self.play(self.plan_text(text))
+            self.play(self.plan_text(text, unicode=unicode))
 
     def pressed(self) -> frozenset[int]:
         """The keycodes that the server holds for down, whoever pressed them."""
@@ -158,6 +164,7 @@ class X11Input:
             finally:
                 lib.tx_input_close(self._handle)
                 self._handle = None
+                self.guard.close()
 
     def __enter__(self) -> Self:
         return self
@@ -179,31 +186,42 @@ class X11Input:
                 if keycode not in before:
                     self.key(keycode, False)
 
-    def _strokes(self, group: int) -> dict[tuple[int | None, str], Stroke]:
-        """The live keymap: (group, character) and, with `group` preferred, (None, character). The lowest keycode wins."""
-        holders = ffi.new("int32_t[]", REAL_MODIFIERS)
-        room = 1024
-        while True:
-            reaches = ffi.new("tx_reach[]", room)
-            count = lib.tx_input_keymap(self._open(), reaches, room, holders)
-            self._checked(count)
-            if count <= room:
-                break
-            room = count
-        strokes: dict[tuple[int | None, str], Stroke] = {}
-        for reach in reaches[0:count]:
-            modifiers = tuple(int(holders[bit]) for bit in range(REAL_MODIFIERS) if reach.modifiers & 1 << bit)
-            character = "\n" if reach.codepoint == 0x0D else chr(reach.codepoint)
-            stroke = Stroke(reach.keycode, modifiers, reach.group)
-            strokes.setdefault((reach.group, character), stroke)
-        for (_, character), stroke in list(strokes.items()):
-            strokes.setdefault((None, character), strokes.get((group, character), stroke))
-        return strokes
+    def _go_on(self) -> None:
+        if self._interrupted.is_set():
+            raise Unavailable("the typing was cut off", "open a new session")
 
-    def _locks(self) -> tuple[int, int]:
-        group, modifiers = ffi.new("int32_t *"), ffi.new("uint32_t *")
-        self._checked(lib.tx_input_locks(self._open(), group, modifiers))
-        return int(group[0]), int(modifiers[0])
+    def _borrow(self, borrowed: tuple[tuple[int, str], ...]) -> None:
+        self._go_on()
+        if not borrowed:
+            return
+        keycodes = bytes(keycode for keycode, _ in borrowed)
+        codepoints = ffi.new("uint32_t[]", [ord(character) for _, character in borrowed])
+        self._checked(lib.tx_input_borrow(self._open(), keycodes, codepoints, len(keycodes)))
+        time.sleep(SETTLE_SECONDS)
+
+    def _spares(self) -> tuple[int, ...]:
+        keycodes = ffi.new("uint8_t[]", 256)
+        count = lib.tx_input_spares(self._open(), keycodes)
+        self._checked(count)
+        return tuple(keycodes[0:count])
+
+    def _keymap(self, serial: int, locked: int) -> Keymap:
+        if serial != self._serial:
+            self._keymaps.clear()
+            self._serial = serial
+        if (keymap := self._keymaps.get(locked)) is None:
+            read = read_keymap(self._open(), locked)
+            if isinstance(read, int):
+                self._checked(read)
+                raise AssertionError("a status that is no failure is no keymap")
+            keymap = self._keymaps[locked] = read
+        return keymap
+
+    def _locks(self) -> tuple[int, int, int]:
+        """The layout group and the modifiers that are locked, and the serial of the keymap."""
+        group, modifiers, serial = ffi.new("int32_t *"), ffi.new("uint32_t *"), ffi.new("uint32_t *")
+        self._checked(lib.tx_input_locks(self._open(), group, modifiers, serial))
+        return int(group[0]), int(modifiers[0]), int(serial[0])
 
     def _open(self) -> CData:
         if self._handle is None:

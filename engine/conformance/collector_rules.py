@@ -25,6 +25,7 @@ from ...generated.collector.vocabulary import (
     PROVIDER_OF_PLATFORM,
 )
 from ...machines.collector.unknown_fields import UnknownFields
+from ...machines.wire.faults import UnknownKey
 from .collector_session import Said, Session
 from .collector_stage import Lab
 from .collector_stories import CANARY
@@ -233,7 +234,7 @@ def _over(value: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
             yield f"{parent}.{name}", size
 
 
-def _is_extension(path: str) -> bool:
+def _is_extension(path: UnknownKey) -> bool:
     """Under the rule that a host has unless it is told otherwise."""
     try:
         UnknownFields().take([path])

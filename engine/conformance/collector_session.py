@@ -14,6 +14,7 @@ from ...errors import RemoteProtocolError
 from ...generated.collector.models import CollectorMessage, CollectorState, Configured, Diagnostic, Fatal, Hello, Observation
 from ...generated.collector.vocabulary import FIXTURE_CODE
 from ...machines.collector.messages import COLLECTOR_MESSAGES
+from ...machines.wire.faults import UnknownKey
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class Said:
     value: dict[str, Any] | None = None
     message: CollectorMessage | None = None
     fault: str = ""
-    unknown: tuple[str, ...] = ()
+    unknown: tuple[UnknownKey, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -650,7 +650,16 @@ class FrameChange(Struct, frozen=True, forbid_unknown_fields=True, gc=False, kw_
     session_id: SessionId = field(name="sessionId")
     seq: UnsignedInt64
     damage: Damage
-    timestamp_us: UnsignedInt64 | UnsetType = UNSET
+    timestamp_us: (
+        Annotated[
+            UnsignedInt64,
+            Meta(
+                description="When it was seen: microseconds of this machine's monotonic clock."
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
+    """When it was seen: microseconds of this machine's monotonic clock."""
 
 
 class ForwardedInput(Struct, frozen=True, forbid_unknown_fields=True, gc=False, kw_only=True):

@@ -12,6 +12,7 @@ from typing import NoReturn
 from ...errors import RemoteProtocolError
 from ...generated.collector.models import BrowserPayload, CompanionPayload
 from ...generated.collector.vocabulary import INTAKE_SENTENCES, MAX_COMPANION_TITLE_UNITS
+from ..wire.faults import UnknownKey
 from ..wire.read import Reader
 from ..wire.text import COMPANION, FAULT_KINDS
 from .unknown_fields import UNKNOWN_FIELD, UnknownFields
@@ -32,9 +33,10 @@ def read(body: bytes, unknown_fields: UnknownFields) -> CompanionPayload:
     try:
         unknown_fields.take(unknown)
     except RemoteProtocolError as error:
-        of_app = error.path.startswith("app.") and not isinstance(payload, BrowserPayload)
+        key = error.path.key if isinstance(error.path, UnknownKey) else error.path
+        of_app = key != error.path  # the only object inside of one
         place = "a browser payload" if isinstance(payload, BrowserPayload) else "a declared application" if of_app else "an editor payload"
-        _refuse(UNKNOWN_FIELD, error.path, place=place, name=error.path[4:] if of_app else error.path)
+        _refuse(UNKNOWN_FIELD, error.path, place=place, name=key)
     return payload
 
 

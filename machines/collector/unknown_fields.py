@@ -11,11 +11,9 @@ from collections.abc import Iterable
 from ...errors import RemoteProtocolError
 from ...generated.collector.models import UnknownFieldCounts, UnknownFieldPolicy
 from ...generated.collector.vocabulary import EXTENSION_PREFIX, MAX_EXTENSION_NAME_BYTES, MAX_EXTENSION_NAMES
+from ..wire.faults import UnknownKey
 
 UNKNOWN_FIELD = "unknown-field"
-
-# The objects that a message has. A path is the name of its object, if any, and then the field's own name, which may hold dots itself.
-_OBJECTS = frozenset({"app", "window", "element", "activity", "privacy", "source"})
 
 
 class UnknownFields:
@@ -26,11 +24,11 @@ class UnknownFields:
         self.by_name: dict[str, int] = {}
         self.other = 0
 
-    def take(self, paths: Iterable[str]) -> None:
+    def take(self, paths: Iterable[UnknownKey]) -> None:
         """Count the unknown fields of one message, or raise RemoteProtocolError (code `unknown-field`) and count none of them."""
         paths = tuple(paths)
         for path in paths:
-            if self.rule == "refuse" or (self.rule == "extension" and not _own_name(path).startswith(EXTENSION_PREFIX)):
+            if self.rule == "refuse" or (self.rule == "extension" and not path.key.startswith(EXTENSION_PREFIX)):
                 raise RemoteProtocolError(UNKNOWN_FIELD, f"nobody knows this field, and the rule is {self.rule!r}", path)
         for path in paths:
             self._count(path)
@@ -47,8 +45,3 @@ class UnknownFields:
             self.by_name[path] = self.by_name.get(path, 0) + 1
         else:
             self.other += 1
-
-
-def _own_name(path: str) -> str:
-    parent, _, rest = path.partition(".")
-    return rest if rest and parent in _OBJECTS else path

@@ -17,7 +17,8 @@ class Facts:
     """What a look at the machine found.
 
     `engine` is name/version; `session_kind` is wayland, x11 or none; `x11_size` the root in pixels, None when no display answers, and then
-    `x11_reason` says why; `layout` names the keyboard layout; the codecs are those that the transport of this build carries.
+    `x11_reason` says why; `layout` names the keyboard layout of that display; the codecs are those that the transport of this build
+    carries. `clipboard`: the clipboard of an X display can be read and written.
     """
 
     engine: str
@@ -28,6 +29,7 @@ class Facts:
     layout: str | None
     encode_codecs: tuple[str, ...]
     fed_codecs: tuple[str, ...]
+    clipboard: bool = False
 
 
 def capabilities(facts: Facts) -> dict[str, Any]:
@@ -56,7 +58,7 @@ def capabilities(facts: Facts) -> dict[str, Any]:
             "unavailable_reason": None if facts.xtest else _no_input(facts),
             "grant": "granted" if facts.xtest else "missing-device-access",
         },
-        "clipboard": {"read": False, "write": False, "mime": [CLIPBOARD_MIME], "maxBytes": MAX_CLIPBOARD_BYTES},
+        "clipboard": {"read": facts.clipboard, "write": facts.clipboard, "mime": [CLIPBOARD_MIME], "maxBytes": MAX_CLIPBOARD_BYTES},
         "encoded": {"codecs": list(facts.fed_codecs)},
     }
 

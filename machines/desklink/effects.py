@@ -6,8 +6,9 @@ The host answers those that say so by calling the named method of the engine; it
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
+from ...generated.desklink import models
 from .geometry import Box, Size
 from .input import ControlInput, Present
 
@@ -66,6 +67,7 @@ class CloseSource:
 class JudgeInput:
     """Let the session's `ControlInput` judge `text`, carry out what it says, and send its answer as `SendControl` would.
 
+    Then call `applied` when it was carried out; a clipboard message is answered by the engine instead: call `clipboard_asked`.
     It happens on the thread of the source's input, in order: the rules ask the live keyboard layout, which a display server may delay.
     `present` is what holds of the session now, when the message comes in; that thread looks at nothing else of it.
     """
@@ -115,7 +117,7 @@ class DropFrame:
 
 @dataclass(frozen=True)
 class Signal:
-    """Hand a description, a candidate or an ICE restart to the session's peer connection; answer with `signalled(token, failure)`."""
+    """Hand an answer, a candidate or an ICE restart to the session's peer connection; answer with `signalled(token, failure)`."""
 
     session_id: str
     token: int
@@ -133,8 +135,62 @@ class SendControl:
 
 
 @dataclass(frozen=True)
+class PeerPlan:
+    """What a peer connection carries: video of `surface` pixels, at most `max_fps` pictures and `target_kbps` kilobits a second.
+
+    `profile`: the video is H.264 that is fed, of this profile-level-id, and none of the three holds for it.
+    """
+
+    surface: Size
+    max_fps: int
+    target_kbps: int
+    ice_servers: tuple[models.IceServer, ...]
+    loopback_tcp: bool
+    profile: str | None = None
+
+
+@dataclass(frozen=True)
 class StartPeer:
     """Build the peer connection of a session and let it offer, if this build has one."""
+
+    session_id: str
+    plan: PeerPlan
+
+
+@dataclass(frozen=True)
+class CheckPath:
+    """Answer with `path_checked`: when was anything last heard on the path of the session's peer connection?"""
+
+    session_id: str
+
+
+@dataclass(frozen=True)
+class ForceKeyframe:
+    """The next picture that the session's peer connection encodes must be a key frame."""
+
+    session_id: str
+
+
+@dataclass(frozen=True)
+class StopEncoding:
+    """From now on the session's peer connection sends no picture."""
+
+    session_id: str
+
+
+@dataclass(frozen=True)
+class SendUnit:
+    """Send a fed access unit, after those before it; answer with `unit_sent`."""
+
+    session_id: str
+    unit: bytes
+    keyframe: bool
+    at: float
+
+
+@dataclass(frozen=True)
+class DropFeed:
+    """Forget the units of the session that are not sent yet."""
 
     session_id: str
 
@@ -142,6 +198,47 @@ class StartPeer:
 @dataclass(frozen=True)
 class ClosePeer:
     """Close the session's peer connection, if it has one."""
+
+    session_id: str
+
+
+@dataclass(frozen=True)
+class ReadClipboard:
+    """Read the clipboard of the session's display, after what was asked of it before; answer with `clipboard_answered(token, outcome)`."""
+
+    session_id: str
+    token: int
+
+
+@dataclass(frozen=True)
+class WriteClipboard:
+    """Put `text` on the clipboard of the session's display, after what was asked of it before; answer with `clipboard_answered`."""
+
+    session_id: str
+    token: int
+    text: str
+
+
+@dataclass(frozen=True)
+class StartIndicator:
+    """Show on the session's display that an agent acts there, if that can be; nothing depends on it."""
+
+    session_id: str
+
+
+@dataclass(frozen=True)
+class Indicate:
+    """The agent acted: `kind` is M for a pointer that moved to (x, y) in source pixels, C for a button there, T for typing (-1, -1)."""
+
+    session_id: str
+    kind: Literal["M", "C", "T"]
+    x: int
+    y: int
+
+
+@dataclass(frozen=True)
+class StopIndicator:
+    """Take the indicator away."""
 
     session_id: str
 
@@ -166,6 +263,16 @@ Effect = (
     | Signal
     | SendControl
     | StartPeer
+    | CheckPath
+    | ForceKeyframe
+    | StopEncoding
+    | SendUnit
+    | DropFeed
     | ClosePeer
+    | ReadClipboard
+    | WriteClipboard
+    | StartIndicator
+    | Indicate
+    | StopIndicator
     | Exit
 )

@@ -17,14 +17,20 @@ from ...errors import ProtocolError, RemoteProtocolError
 from ...generated.desklink.vocabulary import METHOD, PROTOCOL_VERSION, SESSION_GENERATION, UNGATED_METHOD
 from ..wire.lines import TooLong
 from .capabilities import Facts, capabilities
+from .clipboard_requests import Outcome
+from .counters import Sent
 from .effects import CloseSource, DropFrame, Effect, Emit, Exit, OpenSource, Probe, SendControl, Signal
 from .geometry import Box, Size
+from .input import Clipboard
 from .keys import Layout
 from .live import Live
 from .messages import HELLO_PARAMS, OPEN_PARAMS, SESSION_PARAMS, given
 from .opening import Opening
 from .requests import Request, read_request, refusal, say
-from .session import RevokeCode, Transport
+from .session import RevokeCode
+
+MOST_BEHIND = 256
+"""So many requests may wait for a source that is being opened."""
 
 Then = Callable[[float], list[Effect]]
 
@@ -52,7 +58,7 @@ class Engine:
         self._closing: dict[str, tuple[Live | None, Then]] = {}
         self._exit: list[Request] | None = None
         self._probes: dict[int, Request] = {}
-        self._signals: dict[int, Request] = {}
+        self._signals: dict[int, tuple[str, Request]] = {}
 
     # What the consumer says
 
@@ -107,10 +113,12 @@ class Engine:
                 return self.shutdown(now, request)
             case "session.open" if self._opening is None:
                 return self._open(request, now)
-            case _ if method not in METHOD or method == "session.point":
+            case _ if method not in METHOD:
                 raise RemoteProtocolError("operation", f"there is no method {method!r}")
             case _ if self._opening and (method == "session.open" or self._live is None):
                 # It could not succeed before the source is open, and a consumer need not wait for that to send it.
+                if len(self._behind) == MOST_BEHIND:
+                    raise RemoteProtocolError("session", "a session is being opened, and too many requests wait for it")
                 self._behind.append(request)
                 return []
             case _:
@@ -146,21 +154,30 @@ class Engine:
             case "session.frame":
                 return live.frame(request, params, now)
             case "session.feed":
-                return say(request, live.feed(params))
+                return live.feed(request, params, now)
             case "session.close":
                 return self._end(live, "close", lambda _: say(request, {"closed": True}), now)
-            case "session.clipboard.read" | "session.clipboard.write":
-                raise RemoteProtocolError("clipboard", "this source has no clipboard")
+            case "session.clipboard.read":
+                return live.clipboard(request, None)
+            case "session.clipboard.write":
+                return live.clipboard(request, given(params.text, ""))
+            case "session.point":
+                return say(request, live.point(params))
             case "session.description" if params.description.type != "answer":
                 raise RemoteProtocolError("operation", "only an answer is taken: the engine makes the offers", "description.type")
             case method:
+                live.admit(method, now)
                 token = next(self._tokens)
-                self._signals[token] = request
+                self._signals[token] = live.id, request
                 return [Signal(live.id, token, method.removeprefix("session."), params)]
 
-    def signalled(self, token: int, failure: ProtocolError | None) -> list[Effect]:
-        """The peer connection took a description, a candidate or a restart, or could not."""
-        return say(self._signals.pop(token), failure or {"accepted": True})
+    def signalled(self, token: int, failure: ProtocolError | None, now: float) -> list[Effect]:
+        """The peer connection took an answer, a candidate or a restart, or could not."""
+        session_id, request = self._signals.pop(token)
+        effects = say(request, failure or {"accepted": True})
+        if failure is None and request.method == "session.description":
+            effects += self._with_live(session_id, lambda live: live.answer_taken(now), now)
+        return effects
 
     # A session begins
 
@@ -235,10 +252,10 @@ class Engine:
         """Time has passed."""
         return self._with_live(self._live.id, lambda live: live.tick(now), now) if self._live else []
 
-    def control(self, session_id: str, text: bytes, to: int | None = None) -> list[Effect]:
-        """Take one control message of the client or, with a token `to`, of a caller in this process."""
+    def control(self, session_id: str, text: bytes, to: int | None = None, *, unicode: bool = False) -> list[Effect]:
+        """Take one control message of the client or, with a token `to`, of a caller in this process, who may ask for any character."""
         if live := self._of(session_id):
-            return live.control_message(text, to)
+            return live.control_message(text, to, unicode=unicode)
         return [SendControl(session_id, {"kind": "rejected", "seq": 0, "code": "session", "message": "the session has ended"}, to)]
 
     def channel_opened(self, session_id: str) -> list[Effect]:
@@ -278,12 +295,72 @@ class Engine:
         """The pixels for `token` are in their file or with their caller, or could not be written."""
         return self._with_live(session_id, lambda live: live.frame_written(token, failure), now)
 
-    def transport_changed(self, session_id: str, transport: Transport, now: float) -> list[Effect]:
-        """The peer connection says how it is."""
-        return self._with_live(session_id, lambda live: live.transport_changed(transport, now), now)
+    def clipboard_asked(self, session_id: str, asked: Clipboard, to: int | None) -> list[Effect]:
+        """A control message for the clipboard passed its checks."""
+        if live := self._of(session_id):
+            return live.clipboard_asked(asked, to)
+        rejected = {"kind": "rejected", "seq": asked.seq, "code": "session", "message": "the session has ended"}
+        return [] if to is None else [SendControl(session_id, rejected, to)]
+
+    def clipboard_answered(self, session_id: str, token: int, outcome: Outcome) -> list[Effect]:
+        """The clipboard was read or written, or could not be."""
+        return live.clipboard_answered(token, outcome) if (live := self._of(session_id)) else []
+
+    def applied(self, session_id: str, text: bytes, source: Size) -> list[Effect]:
+        """A control message was carried out, on a source of that size."""
+        return live.applied(text, source) if (live := self._of(session_id)) else []
+
+    # What the session's peer connection does
+
+    def described(self, session_id: str, sdp: str) -> list[Effect]:
+        """It offers."""
+        return live.described(sdp) if (live := self._of(session_id)) else []
+
+    def gathered(self, session_id: str, candidate: str, mid: str | None, index: int | None) -> list[Effect]:
+        """It has a candidate."""
+        return live.gathered(candidate, mid, index) if (live := self._of(session_id)) else []
+
+    def path_up(self, session_id: str, now: float) -> list[Effect]:
+        """It has a path that works."""
+        return self._with_live(session_id, lambda live: live.path_up(now), now)
+
+    def path_checked(self, session_id: str, heard_at: float, now: float) -> list[Effect]:
+        """Something was last heard on its path at that time."""
+        return self._with_live(session_id, lambda live: live.path_checked(heard_at, now), now)
+
+    def path_lost(self, session_id: str, event: Literal["transport_failed", "peer_closed"], now: float) -> list[Effect]:
+        """It has no path, and gets none; or the client closed it."""
+        return self._with_live(session_id, lambda live: live.path_lost(event, now), now)
+
+    def keyframe_wanted(self, session_id: str, now: float) -> list[Effect]:
+        """Its client reports a loss that it cannot repair."""
+        return self._with_live(session_id, lambda live: live.keyframe_wanted(now), now)
+
+    def sent(self, session_id: str, sent: Sent, now: float) -> list[Effect]:
+        """It sent a captured picture."""
+        return self._with_live(session_id, lambda live: live.sent(sent, now), now)
+
+    def unit_sent(self, session_id: str, sent: Sent | None, now: float) -> list[Effect]:
+        """It sent a fed unit, or found nothing in it to send."""
+        return self._with_live(session_id, lambda live: live.unit_sent(sent, now), now)
+
+    def superseded(self, session_id: str) -> None:
+        """It had not encoded a captured picture before a newer one came."""
+        if live := self._of(session_id):
+            live.superseded()
+
+    def encodes(self, session_id: str, codec: str, encoder: str) -> None:
+        """It encodes with this."""
+        if live := self._of(session_id):
+            live.encodes(codec, encoder)
+
+    def target_changed(self, session_id: str, kbps: int) -> None:
+        """Its encoder is told to keep this bit rate."""
+        if live := self._of(session_id):
+            live.target_changed(kbps)
 
     def revoke(self, session_id: str, code: RevokeCode, reason: str, now: float) -> list[Effect]:
-        """The peer connection is lost for good, or the encoder is."""
+        """It cannot be built, or the encoder refused a picture."""
         return self._with_live(session_id, lambda live: live.revoke(code, reason, now), now)
 
     def _of(self, session_id: str) -> Live | None:

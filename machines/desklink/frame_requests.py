@@ -1,7 +1,8 @@
 """Decides when a `session.frame` request is answered, and with what; called by the live session (desklink v3, "Latest frame").
 
 A request waits until its conditions hold, then its pixels are read and, when it names a path, written. The numbers of the answer are those
-of the frame whose pixels were read, so they describe exactly what is in the file. Requests wait side by side; none holds up another.
+of the frame whose pixels were read, so they describe exactly what is in the file. Requests wait side by side; none holds up another, and
+none waits for ever: a display server that hangs in the middle of a picture costs a request its time, and no more.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any
 
 from ...errors import ProtocolError, RemoteProtocolError
 from ...generated.desklink import models
+from ...generated.desklink.vocabulary import DEFAULT_FRAME_TIMEOUT_MS
 from .effects import DropFrame, Effect, ReadFrame, WriteFrame
 from .frames import Frames, FrameWait
 from .geometry import Box, region_inside
@@ -28,6 +30,7 @@ class _Asked:
     wait: FrameWait | None
     answer: dict[str, Any] | None = None
     reads: int | None = None
+    read_by: float = 0.0
 
 
 class FrameRequests:
@@ -51,13 +54,16 @@ class FrameRequests:
 
     def look(self, now: float) -> list[Effect]:
         """Something changed, or time passed: answer what can be answered."""
+        late = {token for token, asked in self._asked.items() if asked.read_by and now >= asked.read_by}
+        refused = self._refuse(RemoteProtocolError("frame-timeout", "the display server does not let its picture be read"), late)
         waiting = [(token, asked) for token, asked in self._asked.items() if asked.reads is None]
-        return [effect for token, asked in waiting for effect in self._look_at(token, asked, now)]
+        return refused + [effect for token, asked in waiting for effect in self._look_at(token, asked, now)]
 
     def deadline(self) -> float | None:
         """When to look again, should nothing change."""
-        waits = (asked.wait for asked in self._asked.values() if asked.wait and asked.reads is None)
-        return min((wait.next_look(self.frames) for wait in waits), default=None)
+        reads = [asked.read_by for asked in self._asked.values() if asked.read_by]
+        waits = [asked.wait.next_look(self.frames) for asked in self._asked.values() if asked.wait and asked.reads is None]
+        return min(reads + waits, default=None)
 
     def read(self, token: int, now: float) -> list[Effect]:
         """The pixels for `token` are copied; they are those of the newest frame."""
@@ -65,11 +71,11 @@ class FrameRequests:
             return [DropFrame(token)]
         if asked.reads != self.frames.seq:
             # A newer frame came before they were copied, which may not meet the conditions yet, or not in time.
-            asked.reads = None
+            asked.reads, asked.read_by = None, 0.0
             effects = self._look_at(token, asked, now)
             if asked.reads is None:
                 return [DropFrame(token), *effects]
-        asked.answer = self._answer(asked, now, written=bool(asked.path))
+        asked.answer, asked.read_by = self._answer(asked, now, written=bool(asked.path)), 0.0
         return [WriteFrame(self._session_id, token, asked.path, asked.request.id)]
 
     def written(self, token: int, failure: ProtocolError | None) -> list[Effect]:
@@ -105,7 +111,7 @@ class FrameRequests:
         if not asked.path and not asked.request.keep_pixels:
             del self._asked[token]
             return say(asked.request, self._answer(asked, now, written=False))
-        asked.reads = self.frames.seq
+        asked.reads, asked.read_by = self.frames.seq, now + DEFAULT_FRAME_TIMEOUT_MS / 1000
         return [ReadFrame(self._session_id, token, asked.region or self.frames.surface.box, self.frames.surface)]
 
     def _ready(self, asked: _Asked, now: float) -> bool:

@@ -45,7 +45,7 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Type:
-    """A text, as the display's own layout planned it. Nothing is held when it is typed."""
+    """A text, as the display's own layout planned it; what is held is still held after it."""
 
     plan: object
 
@@ -62,10 +62,9 @@ class Held:
         self._chords: dict[int, tuple[int, ...]] = {}
         self._keys: dict[int, None] = {}
 
-    @property
-    def anything(self) -> bool:
-        """Whether a key or button is down."""
-        return bool(self._buttons or self._keys)
+    def any_down(self, codes: Iterable[int]) -> bool:
+        """Whether one of these keys is down."""
+        return any(code in self._keys for code in codes)
 
     def button(self, number: int, down: bool) -> list[Edge]:
         """Press or release a button; pressing what is pressed, or releasing what is not, makes no edge."""
@@ -109,15 +108,6 @@ class Held:
         for modifier in reversed(needed):
             edges += self._release_modifier(modifier)
         return edges
-
-    def tap(self, code: int, modifiers: tuple[int, ...]) -> list[Edge]:
-        """One typed character: modifiers down, key down, key up, modifiers up reversed. What was held before is held after."""
-        added = [modifier for modifier in modifiers if modifier not in self._keys]
-        down, up = [Key(modifier, True) for modifier in added], [Key(modifier, False) for modifier in reversed(added)]
-        if code in self._keys:
-            # Its own chord keeps the key down: lift it first, so that the press is seen, and leave it down.
-            return [Key(code, False), *down, Key(code, True), *up]
-        return [*down, Key(code, True), Key(code, False), *up]
 
     def release_all(self) -> list[Edge]:
         """Everything up: buttons first, then keys in the order of their press. A second call returns nothing."""

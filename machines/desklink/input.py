@@ -19,13 +19,15 @@ from ...errors import ProtocolError, RemoteProtocolError, Unavailable
 from ...generated.desklink import models, vocabulary
 from .geometry import Size, contains, to_source
 from .held import Edge, Held, Move, Type, Wheel
-from .keys import MODIFIERS, NAMED_KEYS, Layout
+from .keys import COMMANDING, MODIFIERS, NAMED_KEYS, Layout
 from .messages import CONTROL_MESSAGES, given
 
 BUTTONS = (1, 2, 3)
+ROUNDING = 1e-9
+"""Ten wheel steps of 0.1 are one click, though their binary sum is a little less."""
 
 
-_NONE: tuple[int, ...] = ()
+_NO_LINE_BREAKS = bytes.maketrans(b"\r\n", b"  ")
 
 
 @dataclass(frozen=True)
@@ -33,11 +35,13 @@ class Present:
     """What holds of the session when a message comes in.
 
     `source` is the size of the captured surface. `reachable`: the control channel is open, or the message comes from this process.
+    `unicode`: a caller in this process asks that a text may borrow keys for characters that the layout lacks; a client cannot.
     """
 
     source: Size
     reachable: bool = True
     ended: bool = False
+    unicode: bool = False
 
 
 @dataclass(frozen=True)
@@ -59,11 +63,20 @@ class Apply:
 class Forward:
     """Hand `message`, as it arrived, to the consumer, and `reply` to the client."""
 
-    message: Any
+    message: msgspec.Raw
     reply: dict[str, Any]
 
 
-Verdict = Answer | Apply | Forward
+@dataclass(frozen=True)
+class Clipboard:
+    """Ask the desktop's clipboard for its text, or give it `text`; the answer carries the client's `request`, a refusal its `seq`."""
+
+    seq: int
+    request: str
+    text: str | None
+
+
+Verdict = Answer | Apply | Forward | Clipboard
 
 
 class ControlInput:
@@ -73,15 +86,19 @@ class ControlInput:
     only reads the counters.
     """
 
-    def __init__(self, permissions: Collection[str], encoded: Size, layout: Layout | None, *, forwards: bool = False) -> None:
+    def __init__(
+        self, permissions: Collection[str], encoded: Size, layout: Layout | None, *, forwards: bool = False, clipboard: bool = False
+    ) -> None:
         self.encoded = encoded
         self.applied = self.rejected = self.forwarded = 0
         self.held = Held()
         self._permissions = frozenset(permissions)
         self._layout = layout
         self._forwards = forwards
+        self._has_clipboard = clipboard
         self._last_seq = 0
         self._wheel = [0.0, 0.0]
+        self._struck: dict[str, int] = {}  # the keys that are down for a character
 
     def receive(self, text: bytes, present: Present) -> Verdict:
         """Judge one message. Never raises for what a client sends."""
@@ -98,7 +115,7 @@ class ControlInput:
                 case models.ControlClipboardRead() | models.ControlClipboardWrite():
                     return self._clipboard(message, seq)
                 case _:
-                    return Apply(seq, tuple(self._edges(message, present.source)))
+                    return Apply(seq, tuple(self._edges(message, present)))
         except ProtocolError as error:
             return self._rejected(seq, error.code, error.detail)
         except Unavailable as error:  # the layout of a display that is gone
@@ -116,6 +133,7 @@ class ControlInput:
     def release_all(self) -> tuple[Edge, ...]:
         """The edges that lift everything this session holds; the wheel forgets its fractions too."""
         self._wheel = [0.0, 0.0]
+        self._struck.clear()
         return tuple(self.held.release_all())
 
     def _rejected(self, seq: int, code: str, message: str) -> Answer:
@@ -138,25 +156,30 @@ class ControlInput:
         if isinstance(message, models.ControlClipboardRead | models.ControlClipboardWrite):
             return Answer(_clipboard_error(message.request, "an encoded source has no desktop clipboard"))
         self.forwarded += 1
-        return Forward(msgspec.json.decode(text), {"kind": "ack", "seq": seq})
+        # As it arrived, to the byte: a number may be larger than what can be decoded and encoded again. A line break, which valid JSON has
+        # only between its tokens, would end the line of the event.
+        return Forward(msgspec.Raw(text.translate(_NO_LINE_BREAKS).strip()), {"kind": "ack", "seq": seq})
 
     def _clipboard(self, message: models.ControlClipboardRead | models.ControlClipboardWrite, seq: int) -> Verdict:
         if "clipboard" not in self._permissions:
             raise RemoteProtocolError("permission", "this session was opened without the clipboard permission")
-        if isinstance(message, models.ControlClipboardWrite):
+        text = message.text if isinstance(message, models.ControlClipboardWrite) else None
+        if self._has_clipboard:
+            return Clipboard(seq, message.request, text)
+        if text is not None:
             raise RemoteProtocolError("clipboard-unsupported", "this source has no clipboard")
         return Answer(_clipboard_error(message.request, "this source has no clipboard"))
 
-    def _edges(self, message: models.ClientControl, source: Size) -> list[Edge]:
+    def _edges(self, message: models.ClientControl, present: Present) -> list[Edge]:
         match message:
             case models.ControlPointer():
-                return self._pointer(message, source)
+                return self._pointer(message, present.source)
             case models.ControlWheel():
                 return self._wheel_clicks(given(message.dx, 0.0), given(message.dy, 0.0))
             case models.ControlKey():
                 return self._key(message)
             case models.ControlText():
-                return self._text(message.text)
+                return self._text(message.text, present.unicode)
             case _:
                 return list(self.release_all())
 
@@ -179,7 +202,8 @@ class ControlInput:
         clicks = []
         for axis, delta in enumerate((dx, dy)):
             # Fractions add up across messages, so that a slow touchpad scrolls; what passes the cap of one message is dropped.
-            whole = math.trunc(self._wheel[axis] + delta)
+            turned = self._wheel[axis] + delta
+            whole = math.trunc(turned + math.copysign(ROUNDING, turned))
             self._wheel[axis] += delta - whole
             clicks.append(max(-vocabulary.MAX_WHEEL_CLICKS, min(vocabulary.MAX_WHEEL_CLICKS, whole)))
         return [Wheel(*clicks)] if any(clicks) else []
@@ -188,34 +212,35 @@ class ControlInput:
         name, character = given(message.name, None), given(message.character, None)
         if name in MODIFIERS:
             return self.held.modifier(MODIFIERS[name], message.down)
+        asked = [MODIFIERS[modifier] for modifier in given(message.modifiers, []) if modifier in MODIFIERS]
+        code, needed = self._meant(name, character, COMMANDING.intersection(asked) or self.held.any_down(COMMANDING))
+        if message.down:
+            if name is None and character is not None:
+                self._struck[character] = code
+            return self.held.chord_down(code, (*needed, *asked))
+        self._struck = {other: struck for other, struck in self._struck.items() if struck != code}
+        return self.held.chord_up(code)
+
+    def _meant(self, name: str | None, character: str | None, commanding: object) -> tuple[int, tuple[int, ...]]:
         if name is not None:
             if name not in NAMED_KEYS:
                 raise RemoteProtocolError("text-unsupported", f"no key is called {name!r}")
-            code, needed = NAMED_KEYS[name], _NONE
-        elif character is not None and len(character) == 1:
-            code, needed = self._stroke(character)
-        else:
+            return NAMED_KEYS[name], ()
+        if character is None or len(character) != 1:
             raise RemoteProtocolError("text-unsupported", "a key needs a name, or a character of one code point")
-        if not message.down:
-            return self.held.chord_up(code)
-        asked = (MODIFIERS[modifier] for modifier in given(message.modifiers, []) if modifier in MODIFIERS)
-        return self.held.chord_down(code, (*needed, *asked))
-
-    def _text(self, text: str) -> list[Edge]:
-        if (size := len(text.encode())) > vocabulary.MAX_TEXT_BYTES:
-            raise RemoteProtocolError("text-too-large", f"{size} bytes of text; at most {vocabulary.MAX_TEXT_BYTES} go in one message")
-        if not text:
-            return []
-        plan = self._keyboard().plan(text)
-        if not self.held.anything:
-            return [Type(plan)]
-        # A held modifier survives text: it is typed around what is held, key by key, in the layout group of the moment.
-        return [edge for character in text for edge in self.held.tap(*self._stroke(character))]
-
-    def _stroke(self, character: str) -> tuple[int, tuple[int, ...]]:
-        if (stroke := self._keyboard().stroke(character)) is None:
+        # The layout may be another one since the press: the key that went down is the one to lift.
+        if (struck := self._struck.get(character)) is not None:
+            return struck, ()
+        # A shortcut is named by its key: programs know Ctrl+C while the layout group makes another letter of it.
+        stroke = self._keyboard().stroke(character, any_group=bool(commanding))
+        if stroke is None:
             raise RemoteProtocolError("text-unsupported", f"the keyboard layout has no key for {character!r}")
         return stroke
+
+    def _text(self, text: str, unicode: bool) -> list[Edge]:
+        if (size := len(text.encode())) > vocabulary.MAX_TEXT_BYTES:
+            raise RemoteProtocolError("text-too-large", f"{size} bytes of text; at most {vocabulary.MAX_TEXT_BYTES} go in one message")
+        return [Type(self._keyboard().plan(text, unicode=unicode))] if text else []
 
     def _keyboard(self) -> Layout:
         if self._layout is None:

@@ -12,15 +12,23 @@ from ...generated.desklink.vocabulary import EXTRA_KEY_CODES, MODIFIER_CODES, NA
 
 MODIFIERS: dict[str, int] = MODIFIER_CODES
 NAMED_KEYS: dict[str, int] = NAMED_KEY_CODES | EXTRA_KEY_CODES
+COMMANDING = frozenset(MODIFIERS[name] for name in ("Control", "ControlRight", "Alt", "Meta", "MetaRight"))
+"""The modifiers that make a shortcut of a character, not another character."""
 
 
 class Layout(Protocol):
     """The live keyboard layout of the display that input goes to."""
 
-    def stroke(self, character: str) -> tuple[int, tuple[int, ...]] | None:
-        """The key that makes `character` (one code point) now, and the modifiers it needs, as evdev codes; None when no key does."""
+    def stroke(self, character: str, *, any_group: bool = False) -> tuple[int, tuple[int, ...]] | None:
+        """The key that makes `character` (one code point) now, and the modifiers it needs, as evdev codes; None when no key does.
+
+        With `any_group`, a key that would make it in another layout group will do.
+        """
         ...
 
-    def plan(self, text: str) -> object:
-        """How to type the whole text. Raises LocalProtocolError (text-unsupported) that names every character it cannot."""
+    def plan(self, text: str, *, unicode: bool = False) -> object:
+        """How to type the whole text, with `unicode` by keys borrowed for what the layout lacks; what is held stays held.
+
+        Raises LocalProtocolError (text-unsupported) that names every character it cannot type.
+        """
         ...

@@ -27,6 +27,7 @@ class Toplevel:
     transient: bool = False
     override_redirect: bool = False
     input_only: bool = False
+    fullscreen: bool = False
 
     @property
     def managed(self) -> bool:
@@ -43,7 +44,9 @@ class Place:
 
 
 def place(window: Toplevel, screen: Size, dialogs: Dialogs) -> Place:
-    """The place of one managed window on `screen`. A dialog of its own size never exceeds the screen."""
+    """The place of one managed window on `screen`. A dialog of its own size never exceeds the screen; who asks for all of it gets it."""
+    if window.fullscreen:
+        return Place("content", screen.box)
     if window.transient and dialogs == "natural":
         width, height = min(window.width, screen.width), min(window.height, screen.height)
         return Place("dialog", ((screen.width - width) // 2, (screen.height - height) // 2, width, height))
@@ -83,6 +86,14 @@ class Kiosk:
         """A tracked window asks for another size (0: the one it has). Its place may be another one now, and the focus too."""
         known = self._windows[window]
         return self.track(window, replace(known, width=width or known.width, height=height or known.height))
+
+    def fill(self, window: int, on: bool) -> Place:
+        """A tracked window asks for the whole screen, or for that no longer."""
+        return self.track(window, replace(self._windows[window], fullscreen=on))
+
+    def is_full(self, window: int) -> bool:
+        """Whether a tracked window has asked for the whole screen."""
+        return self._windows[window].fullscreen
 
     def promote(self, window: int) -> None:
         """Make a tracked window the newest, since a person or program asked for it."""

@@ -26,6 +26,7 @@ SESSION_PARAMS: dict[str, Reader[Any]] = {
     "session.clipboard.read": Reader("desklink", "SessionParams", DESKLINK),
     "session.clipboard.write": Reader("desklink", "ClipboardWriteParams", DESKLINK),
     "session.close": Reader("desklink", "SessionParams", DESKLINK),
+    "session.point": Reader("desklink", "PointParams", DESKLINK),
 }
 """The methods that name a session, and what they carry."""
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from ...errors import RemoteProtocolError
 from ...generated.desklink import models, vocabulary
+from .effects import PeerPlan
 from .geometry import Size, fit
 from .messages import given
 
@@ -26,11 +27,14 @@ class Opening:
     bitrate_kbps: int
     ttl_seconds: float
     local_frames: bool
+    ice_servers: tuple[models.IceServer, ...]
+    loopback_tcp: bool
+    agent_indicator: bool
 
     @classmethod
     def of(cls, params: models.OpenParams) -> Opening:
         """Judge the params. Raises RemoteProtocolError: `permission`, `input-unavailable`, `source`."""
-        permissions = frozenset(given(params.permissions, []))
+        permissions = frozenset(given(params.permissions, ()))
         if "view" not in permissions:
             raise RemoteProtocolError("permission", "a session needs the view permission", "permissions")
         display: str | None = None
@@ -58,11 +62,19 @@ class Opening:
             bitrate_kbps=given(params.bitrate_kbps, 0),
             ttl_seconds=given(params.ttl_seconds, vocabulary.DEFAULT_TTL_SECONDS),
             local_frames=given(params.local_frames, True) and encoded is None,
+            ice_servers=tuple(given(params.ice_servers, ())),
+            loopback_tcp=given(params.loopback_tcp, False),
+            # It shows what is applied: nothing is without control, and nothing here for fed video.
+            agent_indicator=given(params.agent_indicator, False) and "control" in permissions and encoded is None,
         )
 
     def surface(self, source: Size) -> Size:
         """The encoded surface of a source of this size."""
         return self.encoded or fit(source, self.box.width, self.box.height)
+
+    def peer(self, surface: Size, profile: str | None) -> PeerPlan:
+        """What the peer connection of this session carries; `profile` is that of fed video."""
+        return PeerPlan(surface, self.max_fps, self.target_kbps(surface), self.ice_servers, self.loopback_tcp, profile)
 
     def target_kbps(self, surface: Size) -> int:
         """The bit rate asked for, or the one that fits the surface; 0 for an encoded source, whose rate is the consumer's."""

@@ -13,6 +13,9 @@ from ...errors import ProtocolError
 from .effects import Effect, Emit
 from .messages import ENVELOPE, given
 
+MESSAGE_CHARACTERS = 1000
+"""The most that the message of a refusal has."""
+
 
 @dataclass(frozen=True)
 class Request:
@@ -47,4 +50,6 @@ def say(request: Request, outcome: dict[str, Any] | ProtocolError) -> list[Effec
 
 def refusal(error: ProtocolError) -> dict[str, Any]:
     """A refusal without an id, as a line that is no request gets it."""
-    return {"error": {"code": error.code, "message": f"{error.path}: {error.detail}" if error.path else error.detail}}
+    message = f"{error.path}: {error.detail}" if error.path else error.detail
+    # It may quote what was asked, which may be a whole line of 16 MiB.
+    return {"error": {"code": error.code, "message": message if len(message) <= MESSAGE_CHARACTERS else message[:MESSAGE_CHARACTERS] + "…"}}

@@ -37,6 +37,24 @@ def dotted(path: Path) -> str:
     return ".".join(map(str, path))
 
 
+class UnknownKey(str):
+    """The dotted path of a key that a schema does not know. `key` is the key itself, in which dots are nothing special."""
+
+    __slots__ = ("key",)
+    key: str
+
+    def __new__(cls, key: str, of: Path = ()) -> UnknownKey:
+        """`of` is the path of its object."""
+        made = super().__new__(cls, dotted((*of, key)))
+        made.key = key
+        return made
+
+    @property
+    def nested(self) -> bool:
+        """Whether it is the key of an object inside the message."""
+        return len(self) > len(self.key)
+
+
 def code_of(fault: Fault, tables: Mapping[str, CodeTable], root: str) -> tuple[str, str]:
     """The stable code of a fault in a value of this root, and its sentence.
 

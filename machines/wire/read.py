@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeVar, cast
 import msgspec
 
 from ...errors import RemoteProtocolError
-from .faults import Fault, code_of, dotted, shortened
+from .faults import Fault, UnknownKey, code_of, dotted, shortened
 from .remainder import Remainder
 from .text import TextFault, TextPolicy, nesting_exceeds, parse
 from .walk import Mode, Walker
@@ -52,13 +52,13 @@ class Reader(Generic[T]):
         """The same for a value that is plain JSON already; the rules of the text are the caller's."""
         return self._explain(value, self._ceilings(limits), [])
 
-    def read_reporting(self, body: bytes, limits: Mapping[str, int] | None = None) -> tuple[T, tuple[str, ...]]:
+    def read_reporting(self, body: bytes, limits: Mapping[str, int] | None = None) -> tuple[T, tuple[UnknownKey, ...]]:
         """The message, and the dotted path of every unknown key, in the walker's order; what they mean is the caller's decision."""
         ceilings = self._ceilings(limits)
         fast = self._accept(body, ceilings)
         if fast is not None:
             return fast, ()
-        reported: list[str] = []
+        reported: list[UnknownKey] = []
         return self._explain(self._parse(body), ceilings, reported), tuple(reported)
 
     def read_keeping(self, body: bytes, limits: Mapping[str, int] | None = None) -> tuple[T, dict[str, Any]]:
@@ -122,7 +122,7 @@ class Reader(Generic[T]):
             code = self._text.codes.get(fault.kind, self._generated.codes[self._root]["default"])
             raise RemoteProtocolError(code, fault.detail) from None
 
-    def _walk(self, value: object, limits: Mapping[str, int], reported: list[str]) -> Any:
+    def _walk(self, value: object, limits: Mapping[str, int], reported: list[UnknownKey]) -> Any:
         generated = self._generated
         mode = Mode(UNKNOWN[generated.directions[self._root]], limits, self._text.int_tokens_only, reported)
         try:
@@ -131,7 +131,7 @@ class Reader(Generic[T]):
             code, detail = code_of(fault, generated.codes, self._root)
             raise RemoteProtocolError(code, shortened(detail), shortened(dotted(fault.path))) from None
 
-    def _explain(self, value: object, limits: Mapping[str, int], reported: list[str]) -> T:
+    def _explain(self, value: object, limits: Mapping[str, int], reported: list[UnknownKey]) -> T:
         plain = self._walk(value, limits, reported)
         try:
             return cast(T, msgspec.convert(plain, self._decoder.type))

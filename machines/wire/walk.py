@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from msgspec import Raw
 
-from .faults import Fault, Path, dotted
+from .faults import Fault, Path, UnknownKey, dotted
 from .rules import Rule, rule
 
 Node = Mapping[str, Any]
@@ -46,7 +46,7 @@ class Mode:
     unknown: str = "refuse"
     limits: Mapping[str, int] = field(default_factory=dict)
     int_tokens_only: bool = False
-    reported: list[str] = field(default_factory=list)
+    reported: list[UnknownKey] = field(default_factory=list)
     free_form: list[Any] = field(default_factory=list)
 
 
@@ -392,7 +392,7 @@ def _unknown(value: Mapping[str, Any], fields: Mapping[str, Any], path: Path, mo
         if key not in fields:
             if mode.unknown == "refuse":
                 raise Fault(path, "unknown", f"unknown key {key!r}")
-            mode.reported.append(dotted((*path, key)))
+            mode.reported.append(UnknownKey(key, path))
 
 
 def _rules(node: Node) -> tuple[Rule, ...]:

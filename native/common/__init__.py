@@ -1,1 +1,1 @@
-"""C helpers that every system shares: tiles and damage."""
+"""C helpers that every system shares: tiles and damage, colour and size."""

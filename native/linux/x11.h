@@ -52,7 +52,12 @@ int32_t tx_capture_wait(tx_capture *capture, int32_t wake_fd, int32_t timeout_ms
 
 typedef struct tx_input tx_input;
 
-tx_input *tx_input_open(const char *display, char *error, int32_t error_size);
+/* How many bytes of a memory file hold what a session has done to the display and must undo: keys, buttons, locks, borrowed keycodes. */
+int32_t tx_held_bytes(void);
+
+/* `memory` is a zeroed memory file of tx_held_bytes() bytes in which every edge is noted before it is sent, for the guard that maps it too;
+ * the descriptor stays the caller's. -1: nobody guards. */
+tx_input *tx_input_open(const char *display, int32_t memory, char *error, int32_t error_size);
 void tx_input_close(tx_input *input);
 
 /* One physical edge each, sent at once and not waited for; the loss of the connection is reported by this call or the next one. */
@@ -69,11 +74,15 @@ int32_t tx_input_keys_down(tx_input *input, uint8_t *bits);
 /* Pointer position on the root window and the mask of held buttons (bit 0 = button 1). */
 int32_t tx_input_pointer(tx_input *input, int32_t *x, int32_t *y, uint32_t *buttons);
 
-/* Which layout group and which modifiers (Shift 1, Lock 2, Control 4, Mod1 8 … Mod5 128) are locked. Latches are not reported. */
-int32_t tx_input_locks(tx_input *input, int32_t *group, uint32_t *modifiers);
+/* Which layout group and which modifiers (Shift 1, Lock 2, Control 4, Mod1 8 … Mod5 128) are locked. Latches are not reported. `serial` is
+ * another number than before when the keymap was changed in between, by anybody. */
+int32_t tx_input_locks(tx_input *input, int32_t *group, uint32_t *modifiers, uint32_t *serial);
 
 /* Lock `group`, and exactly `modifiers` among the real modifiers, and clear any latch; waits until it is so. */
 int32_t tx_input_lock(tx_input *input, int32_t group, uint32_t modifiers);
+
+/* Note for the guard that these locks are to be put back (`due` 1), or that they were (0). */
+void tx_input_note_locks(tx_input *input, int32_t due, int32_t group, uint32_t modifiers);
 
 /* One way to type a character: with `group` locked, hold keys for `modifiers`, press `keycode`. */
 typedef struct {
@@ -83,8 +92,25 @@ typedef struct {
     int32_t group;
 } tx_reach;
 
-/* Read the server's keymap as it is now. Writes up to `room` ways, in the order group, keycode, level, and in holders[0..7] the lowest
- * keycode that holds that real modifier alone, and only while pressed, or 0. Returns the number of ways there are, which may exceed `room`. */
-int32_t tx_input_keymap(tx_input *input, tx_reach *reaches, int32_t room, int32_t *holders);
+/* Read the server's keymap as it is now, for a time when exactly `locked` modifiers are locked. Writes up to `room` ways, in the order group,
+ * keycode, level, and in holders[0..7] the lowest keycode that holds that real modifier alone, and only while pressed, or 0. Returns the
+ * number of ways there are, which may exceed `room`. */
+int32_t tx_input_keymap(tx_input *input, uint32_t locked, tx_reach *reaches, int32_t room, int32_t *holders);
+
+/* The keycodes without a symbol that hold no modifier, ascending; returns how many (at most 248) were written. */
+int32_t tx_input_spares(tx_input *input, uint8_t *keycodes);
+
+/* Whether a symbol can be borrowed for the character. */
+int32_t tx_input_has_symbol(uint32_t codepoint);
+
+/* Give each spare keycode the symbol of the code point beside it, in every level, and wait until it is so. */
+int32_t tx_input_borrow(tx_input *input, const uint8_t *keycodes, const uint32_t *codepoints, int32_t count);
+
+/* Make every borrowed keycode empty again, unless somebody has given it another symbol meanwhile, and wait until it is so. */
+int32_t tx_input_give_back(tx_input *input);
+
+/* Guard a session: wait until the process of `process` (a pidfd), or the connection that wrote `memory`, is gone; undo what it noted; return
+ * 0. Runs in a process of its own, which outlives the session's; signals that end a process in an orderly way are ignored from here on. */
+int32_t tx_guard(const char *display, int32_t memory, int32_t process);
 
 #endif

@@ -20,15 +20,17 @@ static int32_t has_test(xcb_connection_t *c) {
     return usable;
 }
 
-tx_input *tx_input_open(const char *display, char *error, int32_t error_size) {
+tx_input *tx_input_open(const char *display, int32_t memory, char *error, int32_t error_size) {
     tx_input *input = calloc(1, sizeof *input);
-    if (!input) {
+    if (!input || !(input->held = tx_held_map(memory))) {
+        free(input);
         snprintf(error, (size_t)error_size, "out of memory");
         return NULL;
     }
     xcb_screen_t *screen = NULL;
     input->connection = tx_connect(display, &screen, error, error_size);
     if (!input->connection) {
+        tx_held_unmap(input->held);
         free(input);
         return NULL;
     }
@@ -39,21 +41,33 @@ tx_input *tx_input_open(const char *display, char *error, int32_t error_size) {
         tx_input_close(input);
         return NULL;
     }
+    if (memory >= 0 && tx_held_begin(input) < 0) {
+        snprintf(error, (size_t)error_size, "the server refuses a window for the guard");
+        tx_input_close(input);
+        return NULL;
+    }
     return input;
 }
 
 void tx_input_close(tx_input *input) {
     xcb_disconnect(input->connection);
+    tx_held_unmap(input->held);
     free(input);
 }
 
-/* Send what is queued, and throw away what arrived: the server tells every client of keymap changes, and libxcb would keep them all. */
+int32_t tx_input_drain(tx_input *input) {
+    xcb_generic_event_t *event;
+    while ((event = xcb_poll_for_event(input->connection))) {
+        uint8_t kind = event->response_type & 0x7f;
+        input->serial += kind == input->keymap_event || kind == XCB_MAPPING_NOTIFY;
+        free(event);
+    }
+    return xcb_connection_has_error(input->connection) ? TX_LOST : 0;
+}
+
 static int32_t push(tx_input *input) {
     xcb_flush(input->connection);
-    xcb_generic_event_t *event;
-    while ((event = xcb_poll_for_event(input->connection)))
-        free(event);
-    return xcb_connection_has_error(input->connection) ? TX_LOST : 0;
+    return tx_input_drain(input);
 }
 
 static int32_t edge(tx_input *input, uint8_t kind, int32_t detail, int32_t x, int32_t y) {
@@ -61,14 +75,24 @@ static int32_t edge(tx_input *input, uint8_t kind, int32_t detail, int32_t x, in
     return push(input);
 }
 
+static int32_t noted_edge(tx_input *input, uint8_t kind, uint8_t *noted, int32_t code, int32_t down) {
+    uint8_t bit = (uint8_t)(1u << code % 8);
+    if (down)
+        noted[code / 8] |= bit;
+    int32_t status = edge(input, kind, code, 0, 0);
+    if (!down && status == 0)
+        noted[code / 8] &= (uint8_t)~bit;
+    return status;
+}
+
 int32_t tx_input_move(tx_input *input, int32_t x, int32_t y) { return edge(input, XCB_MOTION_NOTIFY, 0, x, y); }
 
 int32_t tx_input_button(tx_input *input, int32_t button, int32_t down) {
-    return edge(input, down ? XCB_BUTTON_PRESS : XCB_BUTTON_RELEASE, button, 0, 0);
+    return noted_edge(input, down ? XCB_BUTTON_PRESS : XCB_BUTTON_RELEASE, input->held->buttons, button, down);
 }
 
 int32_t tx_input_key(tx_input *input, int32_t keycode, int32_t down) {
-    return edge(input, down ? XCB_KEY_PRESS : XCB_KEY_RELEASE, keycode, 0, 0);
+    return noted_edge(input, down ? XCB_KEY_PRESS : XCB_KEY_RELEASE, input->held->keys, keycode, down);
 }
 
 int32_t tx_input_sync(tx_input *input) {

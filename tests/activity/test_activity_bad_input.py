@@ -6,13 +6,9 @@ Each ends in a named state and a clear line, and nothing that was stored is lost
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
-import sqlite3
-import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 

@@ -218,3 +218,33 @@ def test_waiting_for_the_end_of_a_process(monkeypatch: pytest.MonkeyPatch) -> No
     control_socket.wait_until_gone(child, 5)
     os.waitpid(child, 0)
     control_socket.wait_until_gone(child, 5)
+
+
+def test_a_thousand_connections_are_not_held_and_the_host_goes_on(folder: Path) -> None:
+    def connected() -> socket.socket:
+        client = socket.socket(socket.AF_UNIX)
+        client.settimeout(5)
+        client.connect(str(folder / FILE_NAME))
+        return client
+
+    def descriptors() -> int:
+        return len(list(Path("/proc/self/fd").iterdir()))
+
+    async def check() -> None:
+        before = descriptors()
+        with contextlib.ExitStack() as crowd:
+            for _ in range(1000):
+                client = crowd.enter_context(await asyncio.to_thread(connected))
+                with contextlib.suppress(BrokenPipeError):  # hung up on already
+                    client.sendall(b"\xff garbage without an end")
+            await asyncio.sleep(0)
+            assert descriptors() - before - 1000 < control_socket.MOST_CLIENTS + 10
+            with pytest.raises(Unavailable, match="went away"):
+                await asked(folder, "hello")
+        async with asyncio.timeout(5):
+            while True:
+                with contextlib.suppress(Unavailable):
+                    assert (await asked(folder, "hello"))["ok"]
+                    return
+
+    serving(folder, check)

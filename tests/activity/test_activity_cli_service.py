@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -49,6 +50,21 @@ def wait_until_stored(data: Path) -> None:
         assert time.monotonic() < deadline, "nothing was stored"
 
 
+def status_once(capture: str, env: dict[str, str]) -> dict[str, Any]:
+    """The status as soon as it is that of a capture which is so."""
+    deadline = time.monotonic() + 10
+    while (status := json.loads(activity("status", "--json", env=env).stdout))["health"]["capture"] != capture:
+        assert time.monotonic() < deadline, status
+    return dict(status)
+
+
+def _parent(process: Path) -> int:
+    try:
+        return int((process / "stat").read_text().rpartition(")")[2].split()[1])
+    except OSError:
+        return 0
+
+
 def is_gone(pid: int) -> bool:
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
@@ -71,9 +87,8 @@ def test_in_the_background_it_is_controlled_and_ended(private_display: PrivateDi
         assert {Path(f"/proc/{pid}/fd/{number}").readlink() for number in (0, 1)} == {Path("/dev/null")}
         assert stat.S_IMODE((data / "host.log").stat().st_mode) == stat.S_IMODE((data / "control.sock").stat().st_mode) == 0o600
 
-        status = json.loads(activity("status", "--json", env=env).stdout)
+        status = status_once("permission-required", env)
         assert status["running"] and status["host"]["pid"] == pid
-        assert status["health"]["capture"] == "permission-required"
         assert status["health"]["companion"]["listening"]
 
         again = activity("start", "--detach", env=env)
@@ -89,6 +104,11 @@ def test_in_the_background_it_is_controlled_and_ended(private_display: PrivateDi
         status = json.loads(activity("status", "--json", env=env).stdout)
         assert status["policy"]["allowed"] == [FORM]
         assert status["health"]["reason"] != "no-apps-allowed"
+        known = activity("policy", "adapter", "add", "org.example.Late.desktop", "--surface", "window", env=env)
+        assert known.stdout == "known as org-example-late: org.example.Late.desktop\nthe host that runs knows it now\n"
+        collectors = [path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline") if _parent(path.parent) == pid]
+        assert len(collectors) == 1 and bytes(data / "adapters.json") in collectors[0]
+        assert status_once("permission-required", env)["health"]["capture"]
         refused = activity("policy", "remove", "nothing", env=env)
         assert refused.returncode == 1 and refused.stderr.startswith("triptych: [no-such-rule]")
 

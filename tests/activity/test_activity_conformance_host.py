@@ -121,6 +121,7 @@ def row(name: str, capture: str, *script: Step, **more: Any) -> Row:
     return Row(name, (script,), capture, **more)
 
 
+SAME = seen(1)
 BROKEN: dict[str, Any] = {"reason": "protocol-error", "failed": True}
 ROWS = (
     row("a second start is refused", "running", *STARTED, act=_starts_twice),
@@ -136,7 +137,8 @@ ROWS = (
     row("a provider of another platform", "degraded", *STARTED, seen(1, source={"adapter": "vscode", "provider": "macos-ax"}), **BROKEN),
     row("a companion on the wire", "degraded", *STARTED, seen(1, source={"adapter": "vscode", "provider": "companion"}), **BROKEN),
     row("a sequence that goes back", "degraded", *STARTED, seen(5), seen(4, "B"), titles=("A page",), **BROKEN),
-    row("the same sequence and content", "running", *STARTED, seen(1), seen(2, "B"), titles=("A page", "B")),
+    row("the same sequence and content", "running", *STARTED, SAME, SAME, seen(2, "B"), titles=("A page", "B"),
+        refused={"duplicate": 1}),
     row("the same sequence, other content", "degraded", *STARTED, seen(1), seen(1, "B"), titles=("A page",), **BROKEN),
     row("a gap in the sequence", "running", *STARTED, seen(1), seen(9, "B"), titles=("A page", "B")),
     row("an acknowledgement nobody waits for", "degraded", *STARTED, ("ack",), **BROKEN),

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import csv
 import hashlib
 import io
 import json
+import os
 import re
 import stat
+import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -236,3 +240,43 @@ def test_a_real_browser_shows_it_without_a_request_or_a_complaint(
     page.emulate_media(color_scheme="dark")  # type: ignore[attr-defined]  # likewise
     assert look("getComputedStyle(document.body).backgroundColor") == "rgb(20, 22, 26)"
     assert "<img src=http://evil.example/x" in page.inner_text("body")  # type: ignore[attr-defined]  # likewise
+
+
+COMMANDS = "\x1b[2J \x9b31m \u202egpj.exe \x07"
+
+
+def test_no_json_holds_what_a_terminal_takes_for_a_command() -> None:
+    made = activity_export.as_json([episode(1, DAY, DAY, things=[COMMANDS], summary=COMMANDS)], DAY)
+    assert all(letter.isprintable() or letter == "\n" for letter in made)
+    assert json.loads(made)["episodes"][0]["summary"] == COMMANDS
+
+
+@pytest.mark.parametrize("kind", ["json", "csv", "ics", "html"])
+def test_an_export_to_a_terminal_commands_nothing_and_one_to_a_pipe_is_whole(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from triptych.adapters.collector.store import Store
+    from triptych.engine.activity_export_command import export_command
+
+    shown = [episode(1, DAY, DAY, things=[COMMANDS], summary=COMMANDS)]
+    Store(tmp_path / "history", DAY).close()
+    monkeypatch.setattr(Store, "episodes", lambda *_: shown)
+    command = ["--data", str(tmp_path / "history"), "--format", kind]
+    piped = CliRunner().invoke(export_command, command, catch_exceptions=False).output
+    assert (COMMANDS in piped) == (kind == "csv")
+    ours, theirs = os.openpty()
+    read = bytearray()
+
+    def listen() -> None:
+        with contextlib.suppress(OSError):  # the other end is closed
+            while chunk := os.read(ours, 65536):
+                read.extend(chunk)
+
+    reader = threading.Thread(target=listen)
+    reader.start()
+    with os.fdopen(theirs, "w") as terminal, monkeypatch.context() as patch:
+        patch.setattr("sys.stdout", terminal)
+        export_command.main(command, standalone_mode=False)
+    reader.join(10)
+    os.close(ours)
+    assert read and all(letter.isprintable() or letter in "\r\n" for letter in read.decode())

@@ -18,6 +18,7 @@ from activity_host_kit import EDITOR, HELLO, RUNNING, STARTED, Step, observation
 from activity_kit import every_byte, scripted
 from triptych.adapters.collector.host import CollectorHost
 from triptych.adapters.collector.ownership import Ownership
+from triptych.adapters.collector.piped_process import PipedProcess
 from triptych.engine import activity, activity_sync
 from triptych.engine.activity import Recording
 from triptych.errors import LocalProtocolError, Unavailable, WaitTimeout
@@ -227,6 +228,81 @@ def test_a_command_that_cannot_be_written_is_named_and_stops_it(tmp_path: Path) 
         await until(recording, lambda: recording.failed)
 
     run(tmp_path, [*STARTED, ("close", 0), ("say", observation(1)), ("wait", str(tmp_path / "never"))], check)
+
+
+async def _its_input_is_closed(recording: Recording) -> None:
+    """Wait until the host has noticed that nobody reads what it writes."""
+    end = time.monotonic() + 10
+    while (process := recording._host._process) is None or not process._stdin.is_closing():
+        assert time.monotonic() < end
+        await asyncio.sleep(0.01)
+
+
+def test_a_policy_that_the_first_command_cannot_tell_is_named_and_stops_it(tmp_path: Path) -> None:
+    async def check(recording: Recording) -> None:
+        await _its_input_is_closed(recording)
+        (tmp_path / "go").touch()
+        await recording.wait_for_capture("degraded", reason="configure-send-failed")
+        await until(recording, lambda: recording.failed)
+        assert recording.observations() == []
+
+    rest = [("say", RUNNING), ("say", observation(1)), ("wait", str(tmp_path / "never"))]
+    run(tmp_path, [("close", 0), ("wait", str(tmp_path / "go")), ("say", HELLO), *rest], check)
+
+
+def test_a_resume_that_cannot_be_told_is_named_and_stops_it(tmp_path: Path) -> None:
+    async def check(recording: Recording) -> None:
+        await recording.wait_for_capture("running")
+        await recording.pause()
+        await _its_input_is_closed(recording)
+        with pytest.raises(Unavailable, match="collector is not writable"):
+            await recording.resume()
+        await recording.wait_for_capture("degraded", reason="resume-send-failed")
+        await until(recording, lambda: recording.failed)
+
+    paused = {**RUNNING, "state": "paused"}
+    run(tmp_path, [*STARTED, ("await", "pause"), ("say", paused), ("close", 0), ("wait", str(tmp_path / "never"))], check)
+
+
+def test_a_collector_that_cannot_be_ended_is_named_and_none_is_started_beside_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As one that hangs in the kernel, where no signal reaches it; here the signals are held back."""
+    monkeypatch.setattr("triptych.machines.collector.manager.GRACE", 0.2)
+    signals: list[signal.Signals] = []
+    send = PipedProcess.send_signal
+    monkeypatch.setattr(PipedProcess, "send_signal", lambda process, number: signals.append(number))
+
+    async def check(recording: Recording) -> None:
+        await recording.wait_for_capture("degraded", reason="collector-exit-unconfirmed")
+        assert signals == [signal.SIGTERM, signal.SIGKILL]
+        assert recording.failed
+        with pytest.raises(LocalProtocolError) as refused:
+            await recording.recover()
+        assert refused.value.code == "collector-recover-refused"
+        monkeypatch.undo()
+        process = recording._host._process
+        assert process is not None
+        send(process, signal.SIGKILL)
+        await until(recording, lambda: recording._host._process is None)
+        await recording.recover()
+        assert (await recording.wait_for_observation()).title == "Afterwards"
+
+    hanging: list[Step] = [("say", HELLO), ("raw", "not json"), ("wait", str(tmp_path / "never"))]
+    run(tmp_path, hanging, check, [*STARTED, ("say", observation(1, "Afterwards"))])
+
+
+def test_a_respawn_that_fails_counts_as_another_crash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("triptych.machines.collector.manager.RESTART_DELAYS", (0.05,) * 5)
+    program = tmp_path / "collector"
+    program.write_text(f"#!{sys.executable}\nimport os; os.unlink(__file__); os._exit(3)\n")
+    program.chmod(0o700)
+
+    async def main() -> None:
+        async with activity.record(tmp_path / "history", allow=[EDITOR], command=[str(program)]) as recording:
+            await until(recording, lambda: recording.failed)
+            assert recording.health.reason == "collector-spawn-failed"
+            assert len(recording._host._manager.memory.crashes) == 5
+
+    asyncio.run(main())
 
 
 def test_a_policy_that_cannot_be_written_is_stored_all_the_same(tmp_path: Path) -> None:

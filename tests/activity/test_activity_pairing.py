@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import hashlib
+import http.client
 import json
 import os
 import shutil
@@ -23,12 +24,15 @@ from activity_kit import every_byte, scripted
 from companion_kit import NOW_MS, Listening, browser_payload, connected, editor_payload
 from triptych.adapters.collector import bootstrap
 from triptych.adapters.collector.control_socket import served
+from triptych.adapters.collector.intake import CompanionIntake
 from triptych.adapters.collector.pairing import Pairings
 from triptych.adapters.collector.store import Store
 from triptych.engine import activity
 from triptych.engine.activity_pair_command import pair_command
 from triptych.errors import LocalProtocolError, Unavailable
+from triptych.machines.collector.capture import Delivered
 from triptych.machines.collector.pairing import Pairing, digest, token_of
+from triptych.machines.collector.unknown_fields import UnknownFields
 
 HELLO = {"v": 1, "type": "hello", "collectorSession": "s", "collectorVersion": "1", "platform": "linux", "arch": "x64", "capabilities": []}
 TRIPTYCH = (sys.executable, "-P", "-c", "from triptych.engine.cli import main; main()")
@@ -253,3 +257,35 @@ def test_from_pairing_to_the_record(tmp_path: Path) -> None:
             assert health is not None and health.paired and health.editor_paired and health.last_seen_at_ms
 
     asyncio.run(main())
+
+
+def test_a_record_that_cannot_be_read_shows_what_was_read_last_and_lets_nobody_in(tmp_path: Path) -> None:
+    """Health is shown all the same: it is asked most when something is wrong."""
+
+    async def deliver(*_: object, **__: object) -> Delivered:
+        raise AssertionError("nobody is let in")
+
+    async def main() -> None:
+        store = Store(tmp_path / "history", NOW_MS)
+        pairings = Pairings(store)
+        token = pairings.rotate("browser", NOW_MS)
+        intake = CompanionIntake(pairings, UnknownFields(), deliver)
+        await intake.start(0)
+        assert intake.health().paired
+        store.close()
+        assert (intake.health().paired, intake.health().listening) == (True, True)
+        status, body = await asyncio.to_thread(_posted, intake.port or 0, token)
+        assert (status, body) == (500, {"error": "observation delivery failed"})
+        await intake.stop()
+
+    asyncio.run(main())
+
+
+def _posted(port: int, token: str) -> tuple[int, dict[str, object]]:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+    try:
+        connection.request("POST", "/companion/observation", json.dumps(browser_payload()), {"X-Companion-Token": token})
+        answer = connection.getresponse()
+        return answer.status, json.loads(answer.read())
+    finally:
+        connection.close()

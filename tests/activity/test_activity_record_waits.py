@@ -93,9 +93,7 @@ def test_a_flood_into_a_locked_record_waits_in_the_pipe(tmp_path: Path) -> None:
                 await until(recording, lambda: recording._host._queue.crowded)
                 assert await longest_wait(1) < 0.5
                 assert recording._host._queue.observations < MOST_WAITING + 2000
-            async with asyncio.timeout(60):
-                while recording.last_id < count:
-                    await asyncio.sleep(0.01)
+            await until(recording, lambda: recording.last_id == count, 60)
             assert recording.health.capture == "running"
             assert recording.health.refusals.total == 0
 
@@ -127,12 +125,13 @@ def test_what_waits_at_the_end_is_stored_when_the_lock_goes_and_told_when_it_doe
         async with activity.record(data, command=flooding(tmp_path, "Last", 5)) as recording:
             holding.enter_context(locked(data))
             await recording.wait_for_capture("degraded", reason="storage-locked")
+            await until(recording, lambda: recording._host._queue.observations == 5)
             asyncio.get_running_loop().call_later(held, holding.close)
         holding.close()
 
     asyncio.run(main(tmp_path / "kept", 0.6))
     assert [row.seq for row in activity.observations(tmp_path / "kept")] == [0, 1, 2, 3, 4]
-    monkeypatch.setattr("triptych.adapters.collector.host.LAST", 0.4)
+    monkeypatch.setattr("triptych.adapters.collector.write_queue.LAST", 0.4)
     asyncio.run(main(tmp_path / "lost", 3.0))
     assert [row.seq for row in activity.observations(tmp_path / "lost")] == [0, 1, 2]
     assert "what was seen last cannot be stored" in capsys.readouterr().err
@@ -160,12 +159,12 @@ def test_a_policy_that_is_changed_meanwhile_takes_what_waits_out(tmp_path: Path)
         await recording.wait_for_capture("degraded", reason="storage-locked")
         changing = asyncio.create_task(recording.allow(["org.gnome.gedit.desktop"]))
         assert await longest_wait(0.5) < 0.3
-        retry = recording._host._retry
+        retry = recording._host._queue._retry
         assert retry is not None and not changing.done()
         retry.cancel()  # so that the policy is written first
         holding.close()
         await changing
-        recording._host._try_again()
+        recording._host._queue._try_again()
         assert recording.health.refusals.by_reason == {"policy": 1}
         assert recording.observations() == []
 
@@ -197,9 +196,8 @@ def test_a_companion_waits_for_the_commit_and_is_told_when_there_is_none(tmp_pat
             assert not first.done()
         assert (await first).stored
         monkeypatch.setattr("triptych.adapters.collector.host.LAST", 0.3)
-        with locked(data):
-            with pytest.raises(Unavailable, match="storage-locked"):
-                await recording.deliver(companion(2))
+        with locked(data), pytest.raises(Unavailable, match="storage-locked"):
+            await recording.deliver(companion(2))
         monkeypatch.setattr("triptych.adapters.collector.host.LAST", 5.0)
         assert (await recording.deliver(companion(3))).stored
         assert not (await recording.deliver(companion(3))).stored
@@ -226,7 +224,7 @@ def test_a_boundary_waits_in_its_place(tmp_path: Path) -> None:
             await recording.wait_for_capture("degraded", reason="storage-locked")
             (tmp_path / "woken").touch()
         await recording.wait_for_observation(title="After")
-        assert [episode.end_reason for episode in recording.episodes(0, 2**53)][0] == "sleep"
+        assert next(episode.end_reason for episode in recording.episodes(0, 2**53)) == "sleep"
         assert len(recording.episodes(0, 2**53)) == 2
 
     run(tmp_path, [*STARTED, *steps], check)
@@ -257,9 +255,7 @@ def test_a_full_disk_is_named_and_what_waits_is_stored_when_there_is_room(tmp_pa
             before = recording.last_id
             assert before < count
             ballast.unlink()
-            async with asyncio.timeout(30):
-                while recording.last_id < count:
-                    await asyncio.sleep(0.01)
+            await until(recording, lambda: recording.last_id == count, 30)
             await recording.wait_for_capture("running")
 
     with tiny_disk(tmp_path / "disk", "16m") as disk:

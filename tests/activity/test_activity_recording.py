@@ -11,12 +11,18 @@ from typing import Any
 
 import msgspec
 import pytest
+from click.testing import CliRunner
 
 from activity_host_kit import EDITOR, HELLO, RUNNING, STARTED, Step, observation, run, until
 from activity_kit import adapter_entry, every_byte, scripted
+from triptych.adapters.collector.control_socket import ask
+from triptych.adapters.collector.ownership import Ownership
 from triptych.adapters.collector.store import Store
 from triptych.engine import activity, activity_sync
 from triptych.engine.activity import App, Everything, Facts, OneEpisode, Recording, Rule, TimeRange
+from triptych.engine.activity_adapters import add_adapter
+from triptych.engine.activity_policy_command import policy_command
+from triptych.engine.activity_service import controlled
 from triptych.errors import LocalProtocolError
 from triptych.machines.collector.policy import Policy, allow_app
 
@@ -309,3 +315,69 @@ def test_a_stop_does_not_wait_for_what_never_comes(tmp_path: Path) -> None:
         return time.monotonic() - began
 
     assert asyncio.run(main()) < 2
+
+
+def _entry(folder: Path, bundle_id: str) -> None:
+    add_adapter(folder / "history", bundle_id, "window")
+
+
+def test_an_application_that_is_made_known_meanwhile_is_recorded_from_then_on(tmp_path: Path) -> None:
+    """The collector is started again, with the new table in its command line, and what was desired of the old one holds for it."""
+    form = {"app": {"pid": 7, "bundleId": "org.example.Form.desktop", "name": "Form"}}
+    first = [*STARTED, ("say", observation(1, "Unknown", **form)), ("say", observation(2, "Before"))]
+    second = [*STARTED, ("say", observation(3, "Known", **form))]
+    paused = [("say", HELLO), ("await", "pause"), ("say", {**RUNNING, "state": "paused"}), ("await", "configure"), ("ack",)]
+
+    async def check(recording: Recording) -> None:
+        await recording.wait_for_observation(title="Before")
+        await recording.take_adapters()
+        assert recording.health.capture == "running"
+        _entry(tmp_path, "org.example.Form.desktop")
+        await recording.take_adapters()
+        await recording.wait_for_observation(title="Known")
+        assert recording.health.refusals.by_reason["not-an-adapter"] == 1
+        assert Ownership.held(tmp_path / "history"), "nobody else could come between"
+        pausing = asyncio.create_task(recording.pause())
+        taking = asyncio.create_task(recording.take_adapters())
+        await asyncio.gather(pausing, taking)
+        assert recording.health.capture == "paused"
+        assert not recording.failed
+
+    allowed = [EDITOR, "org.example.Form.desktop"]
+    same = [*STARTED, ("await", "shutdown")]
+    pausable = [*second, ("await", "pause"), ("say", {**RUNNING, "state": "paused"})]
+    run(tmp_path, first, check, same, pausable, paused, allow=allowed)
+    assert (tmp_path / "runs").read_text() == "xxxx"
+
+
+def test_a_recording_that_is_left_while_its_collector_is_started_again_leaves_nothing(tmp_path: Path) -> None:
+    async def main() -> int:
+        async with activity.record(tmp_path / "history", allow=[EDITOR], command=scripted(tmp_path, STARTED)) as recording:
+            await recording.wait_for_capture("running")
+            taking = asyncio.create_task(recording.take_adapters())
+            await asyncio.sleep(0)
+        await taking
+        assert recording._host._process is None
+        return len((tmp_path / "runs").read_text())
+
+    assert asyncio.run(main()) == 1
+    Ownership(tmp_path / "history").release()
+
+
+def test_a_retention_that_a_command_sets_counts_at_once_in_the_host_that_runs(tmp_path: Path) -> None:
+    steps = [("now", observation(1)), ("wait", str(tmp_path / "go")), ("now", observation(2, "Later"))]
+
+    async def check(recording: Recording) -> None:
+        await recording.wait_for_observation()
+        async with controlled(recording, asyncio.Event()):
+            command = ["retention", "--hours", "48", "--data", str(tmp_path / "history"), "--json"]
+            told = await asyncio.to_thread(CliRunner().invoke, policy_command, command, catch_exceptions=False)
+            assert json.loads(told.output) == {"observationHours": 48, "episodeDays": 30}
+            with pytest.raises(LocalProtocolError) as refused:
+                await asyncio.to_thread(ask, tmp_path / "history", "retention", hours="2", days=None)
+            assert refused.value.code == "retention-hours"
+        (tmp_path / "go").touch()
+        later = await recording.wait_for_observation(title="Later")
+        assert later.expires_at_ms == later.observed_at_ms + 48 * 3_600_000
+
+    run(tmp_path, [*STARTED, *steps], check)

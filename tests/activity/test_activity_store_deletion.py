@@ -30,6 +30,7 @@ from activity_store_kit import (
     streams,
     told_again,
 )
+from triptych.adapters.collector import store_deletion
 from triptych.adapters.collector.store import Added, App, Deleted, Everything, OneEpisode, Scope, Store, TimeRange
 from triptych.errors import LocalProtocolError, Unavailable
 from triptych.machines.collector.gates import Admitted
@@ -304,7 +305,45 @@ class Record(RuleBasedStateMachine):
         self.folder.cleanup()
 
 
+class RecordInPieces(Record):
+    """The same where every deletion of more than two observations goes in pieces."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.patch = pytest.MonkeyPatch()
+        self.patch.setattr(store_deletion, "PIECE", 2)
+        self.patch.setattr(store_deletion, "PAUSE", 0.0)
+
+    def teardown(self) -> None:
+        self.patch.undo()
+        super().teardown()
+
+
 TestRecord = Record.TestCase
-TestRecord.settings = settings(
+TestRecordInPieces = RecordInPieces.TestCase
+TestRecord.settings = TestRecordInPieces.settings = settings(
     max_examples=40, stateful_step_count=30, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
 )
+
+
+def test_a_large_deletion_lets_others_write_and_nothing_comes_back_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store_deletion, "PIECE", 500)
+    with opened(tmp_path / "history") as store, opened(tmp_path / "history") as other:
+        store.add([admitted(number, NOW + number * 1000, app=(EDITOR, FILES)[number // 10 % 2]) for number in range(4000)])
+        wrote: list[Added] = []
+
+        def meanwhile(_: float) -> None:
+            number = len(wrote)
+            again = admitted(9000 + number, NOW, app=EDITOR)
+            wrote.append(other.add([again, admitted(5000 + number, NOW + DAY_MS + 1 + number, app=EDITOR)]))
+
+        monkeypatch.setattr("triptych.adapters.collector.store.time.sleep", meanwhile)
+        deleted = store.delete(App(EDITOR), NOW + DAY_MS)
+        assert len(wrote) >= 4 and set(wrote) == {Added(1, 0, 1)}
+        assert deleted.observations == 2000 + len(wrote), "what came before the last piece goes with it"
+        kept = store.observations(limit=10_000)
+        assert {row.bundle_id for row in kept} == {FILES} and len(kept) == 2000
+        told = told_again(admitted(number, NOW + number * 1000, app=FILES) for number in range(4000) if number // 10 % 2)
+        assert [brief(one) for one in every_episode(store)] == [one.brief for one in told]
+        log = store._db.execute("SELECT scope, bundle_id, observations_deleted, episodes_deleted, episodes_rebuilt FROM deletion_log")
+        assert log.fetchall() == [("app", EDITOR, deleted.observations, deleted.episodes_deleted, deleted.episodes_rebuilt)]

@@ -1,107 +1,20 @@
+"""The engine core: requests and their order, opening and ending, signalling, frames, the loss of a capture."""
+
 from __future__ import annotations
 
-import base64
 import json
 from typing import Any
 
-import msgspec
 import pytest
 
-from triptych.generated.desklink.vocabulary import ERROR_CODE, MAX_ACCESS_UNIT_BYTES
+from desklink_engine_kit import FACTS, FED, SCREEN, X11, Consumer
+from triptych.errors import RemoteProtocolError
 from triptych.machines.desklink import effects as do
-from triptych.machines.desklink.capabilities import Facts
-from triptych.machines.desklink.engine import Engine
+from triptych.machines.desklink.engine import MOST_BEHIND
 from triptych.machines.desklink.geometry import Size
-from triptych.machines.desklink.input import Present
 from triptych.machines.wire.lines import TooLong
 from triptych.machines.wire.read import Reader
 from triptych.machines.wire.text import DESKLINK
-
-EVENTS: Reader[Any] = Reader("desklink", "Event", DESKLINK)
-SCREEN = Size(1280, 720)
-FACTS = Facts("triptych/9", "none", None, "DISPLAY is not set", False, None, (), ())
-X11 = {"source": {"kind": "x11", "display": ":170"}, "permissions": ["view", "control"]}
-FED = {"source": {"kind": "encoded", "codec": "h264", "width": 486, "height": 1080}, "permissions": ["view", "control"]}
-
-
-class Consumer:
-    """Drives an engine without a host: sends lines, keeps what the engine says and asks for, and answers for the world."""
-
-    def __init__(self, greet: bool = True) -> None:
-        self.ids = iter(f"{number:032x}" for number in range(1, 100))
-        self.engine = Engine(lambda: next(self.ids))
-        self.now = 1000.0
-        self.said: list[dict[str, Any]] = []
-        self.effects: list[do.Effect] = []
-        self.asked = 0
-        if greet:
-            self.send("hello", {"protocol": 3})
-            self.take(self.engine.probed(self.the(do.Probe).token, FACTS))
-            self.effects.clear()
-            self.said.clear()
-
-    def take(self, effects: list[do.Effect]) -> list[do.Effect]:
-        for effect in effects:
-            if isinstance(effect, do.Emit):
-                message = json.loads(msgspec.json.encode(effect.message))
-                if "event" in message:
-                    EVENTS.read(json.dumps(message).encode())
-                elif "error" in message:
-                    assert message["error"]["code"] in ERROR_CODE
-                self.said.append(message)
-            else:
-                self.effects.append(effect)
-        return effects
-
-    def line(self, line: bytes) -> None:
-        self.take(self.engine.line(line, self.now))
-
-    def send(self, method: str, params: Any = None) -> int:
-        self.asked += 1
-        self.line(json.dumps({"id": self.asked, "method": method, "params": params}).encode())
-        return self.asked
-
-    def answer(self, request: int) -> dict[str, Any]:
-        [found] = [message for message in self.said if message.get("id") == request]
-        return found
-
-    def result(self, request: int) -> Any:
-        return self.answer(request)["result"]
-
-    def code(self, request: int) -> str:
-        return str(self.answer(request)["error"]["code"])
-
-    def answered(self, request: int) -> bool:
-        return any(message.get("id") == request for message in self.said)
-
-    def events(self, name: str) -> list[dict[str, Any]]:
-        return [message["params"] for message in self.said if message.get("event") == name]
-
-    def the(self, kind: type) -> Any:
-        [found] = [effect for effect in self.effects if isinstance(effect, kind)]
-        return found
-
-    def count(self, kind: type) -> int:
-        return sum(isinstance(effect, kind) for effect in self.effects)
-
-    def open(self, params: dict[str, Any] | None = None, size: Size = SCREEN) -> str:
-        params = params or X11
-        request = self.send("session.open", params)
-        if params["source"]["kind"] == "x11":
-            opening = [effect for effect in self.effects if isinstance(effect, do.OpenSource)][-1]
-            self.take(self.engine.opened(opening.session_id, size, None, self.now))
-        return str(self.result(request)["sessionId"])
-
-    def capture(self, session: str, *damage: tuple[int, int, int, int], size: Size = SCREEN) -> None:
-        self.take(self.engine.captured(session, damage or (size.box,), size, 100, self.now))
-
-    def later(self, seconds: float) -> None:
-        self.now += seconds
-        self.take(self.engine.tick(self.now))
-
-    def states(self) -> list[tuple[str, str, bool]]:
-        return [(state["capture"], state["transport"], state["firstFrame"]) for state in self.events("session.state")]
-
 
 # Envelope and gate
 
@@ -192,7 +105,7 @@ def test_before_hello_everything_else_is_refused_the_same_way() -> None:
 
 def test_unknown_methods() -> None:
     consumer = Consumer()
-    for method in ("session.wait_frame", "", "Hello", "session.point"):
+    for method in ("session.wait_frame", "", "Hello", "session.wait"):
         assert consumer.code(consumer.send(method, {})) == "operation"
 
 
@@ -252,7 +165,6 @@ def test_what_an_open_answers() -> None:
 
 
 def test_a_source_that_cannot_be_opened_costs_nobody_the_old_session() -> None:
-    from triptych.errors import RemoteProtocolError
 
     consumer = Consumer()
     session = consumer.open()
@@ -299,6 +211,16 @@ def test_requests_behind_an_open_are_not_lost_and_keep_their_order() -> None:
     assert consumer.result(again)["source"]["kind"] == "encoded"
 
 
+def test_what_waits_behind_an_open_is_bounded() -> None:
+    consumer = Consumer()
+    consumer.send("session.open", X11)
+    waiting = [consumer.send("session.metrics") for _ in range(MOST_BEHIND + 1)]
+    assert consumer.code(waiting[-1]) == "session"
+    assert not any(consumer.answered(request) for request in waiting[:-1])
+    consumer.take(consumer.engine.opened(consumer.the(do.OpenSource).session_id, SCREEN, None, 0.0))
+    assert all(consumer.result(request) for request in waiting[:-1])
+
+
 # The checks of session-scoped methods
 
 SCOPED = [
@@ -335,7 +257,7 @@ def test_close_says_the_last_word_and_is_answered_after_it() -> None:
     consumer.effects.clear()
     waiting = consumer.send("session.frame", {"session_id": session, "timeout_ms": 9000})
     request = consumer.send("session.close", {"session_id": session})
-    assert [type(effect) for effect in consumer.effects] == [do.LiftInput, do.SendControl, do.ClosePeer, do.CloseSource]
+    assert [type(effect) for effect in consumer.effects] == [do.StopEncoding, do.LiftInput, do.SendControl, do.ClosePeer, do.CloseSource]
     assert not consumer.answered(request)
     assert consumer.code(waiting) == "session"
     consumer.take(consumer.engine.source_closed(session, 0.0))
@@ -361,15 +283,7 @@ def test_metrics_need_an_open_session_only() -> None:
     assert (metrics["captured_frames"], metrics["dropped_frames"], metrics["target_kbps"], metrics["capture_micros"]) == (1, 1, 3158, 100)
 
 
-def test_clipboard_is_refused_honestly() -> None:
-    consumer = Consumer()
-    session = consumer.open({**X11, "permissions": ["view", "clipboard"]})
-    assert consumer.code(consumer.send("session.clipboard.read", {"session_id": session})) == "clipboard"
-    assert consumer.code(consumer.send("session.clipboard.write", {"session_id": session, "text": "t"})) == "clipboard"
-
-
 def test_signalling_goes_to_the_peer_connection_in_order() -> None:
-    from triptych.errors import RemoteProtocolError
 
     consumer = Consumer()
     session = consumer.open()
@@ -380,9 +294,9 @@ def test_signalling_goes_to_the_peer_connection_in_order() -> None:
     restart = consumer.send("session.restart_ice", {"session_id": session})
     signals = [effect for effect in consumer.effects if isinstance(effect, do.Signal)]
     assert [signal.kind for signal in signals] == ["description", "candidate", "restart_ice"]
-    consumer.take(consumer.engine.signalled(signals[0].token, None))
-    consumer.take(consumer.engine.signalled(signals[1].token, RemoteProtocolError("transport", "bad")))
-    consumer.take(consumer.engine.signalled(signals[2].token, None))
+    consumer.take(consumer.engine.signalled(signals[0].token, None, consumer.now))
+    consumer.take(consumer.engine.signalled(signals[1].token, RemoteProtocolError("transport", "bad"), consumer.now))
+    consumer.take(consumer.engine.signalled(signals[2].token, None, consumer.now))
     assert (consumer.result(answer), consumer.code(candidate), consumer.result(restart)) == (
         {"accepted": True},
         "transport",
@@ -478,7 +392,6 @@ def test_a_wait_that_is_not_met_in_time() -> None:
 
 
 def test_pixels_are_read_then_written_then_answered() -> None:
-    from triptych.errors import RemoteProtocolError
 
     consumer = Consumer()
     session = consumer.open()
@@ -631,138 +544,6 @@ def test_a_capture_that_comes_back_serves_no_stale_frame() -> None:
     consumer.capture(session, (0, 0, 32, 32))
     result = consumer.result(waiting)
     assert (result["seq"], result["damage"]) == (2, [[0, 0, 1280, 720]])
-
-
-# The lease, the transport, the control channel
-
-
-def test_the_lease_ends_the_session_whatever_it_does() -> None:
-    consumer = Consumer()
-    session = consumer.open({**X11, "ttl_seconds": 10})
-    consumer.later(9.9)
-    consumer.capture(session)
-    consumer.effects.clear()
-    consumer.later(0.2)
-    assert consumer.events("session.revoked") == [{"sessionId": session, "reason": "the session lease expired", "code": "lease"}]
-    assert consumer.the(do.SendControl).message == {"kind": "revoked", "reason": "the session lease expired", "code": "lease"}
-    assert consumer.count(do.LiftInput) == consumer.count(do.CloseSource) == 1
-    assert consumer.code(consumer.send("session.frame", {"session_id": session})) == "session"
-    consumer.take(consumer.engine.source_closed(session, consumer.now))
-    assert consumer.said[-1]["params"] == {"sessionId": session, "capture": "ended", "transport": "closed", "firstFrame": False}
-    assert consumer.engine.deadline() is None
-
-
-@pytest.mark.parametrize("ttl", [0, 2**64 - 1])
-def test_extreme_leases(ttl: int) -> None:
-    consumer = Consumer()
-    consumer.open({**X11, "ttl_seconds": ttl})
-    consumer.later(0.0)
-    assert bool(consumer.events("session.revoked")) == (ttl == 0)
-
-
-def test_a_lost_transport_ends_the_session_and_a_silent_one_does_not() -> None:
-    consumer = Consumer()
-    session = consumer.open()
-    consumer.take(consumer.engine.transport_changed(session, "connected", consumer.now))
-    consumer.take(consumer.engine.transport_changed(session, "disconnected", consumer.now))
-    assert consumer.states() == [("consented", "new", False), ("consented", "connected", False), ("consented", "disconnected", False)]
-    consumer.take(consumer.engine.revoke(session, "transport", "", consumer.now))
-    assert consumer.events("session.revoked")[0]["code"] == "transport"
-    assert consumer.code(consumer.send("session.metrics")) == "session"
-
-
-def test_the_control_channel_says_hello_and_lifts_when_it_goes() -> None:
-    consumer = Consumer()
-    session = consumer.open()
-    consumer.effects.clear()
-    consumer.take(consumer.engine.channel_opened(session))
-    reader: Reader[Any] = Reader("desklink", "EngineControl", DESKLINK)
-    assert reader.read(msgspec.json.encode(consumer.the(do.SendControl).message)).protocol == 3
-    consumer.take(consumer.engine.control(session, b'{"kind":"release_all"}'))
-    assert consumer.the(do.JudgeInput).to is None
-    assert consumer.the(do.JudgeInput).present == Present(SCREEN)
-    consumer.effects.clear()
-    consumer.take(consumer.engine.channel_closed(session))
-    assert consumer.count(do.LiftInput) == 1
-    consumer.capture(session, size=Size(640, 360))
-    consumer.take(consumer.engine.control(session, b"{}"))
-    consumer.take(consumer.engine.control(session, b"{}", 7))
-    judged = [(effect.present, effect.to) for effect in consumer.effects if isinstance(effect, do.JudgeInput)]
-    # Each message carries what held when it came in: the root window has shrunk, and a caller in this process needs no channel.
-    assert judged == [(Present(Size(640, 360), reachable=False), None), (Present(Size(640, 360)), 7)]
-    [reply] = consumer.engine.control("gone", b"{}", 7)
-    assert isinstance(reply, do.SendControl)
-    assert (reply.message["code"], reply.to) == ("session", 7)
-
-
-def test_only_the_news_of_a_frame_may_be_dropped() -> None:
-    consumer = Consumer()
-    session = consumer.open()
-    told = consumer.engine.captured(session, (SCREEN.box,), SCREEN, 100, consumer.now)
-    assert [(effect.message["event"], effect.droppable) for effect in told if isinstance(effect, do.Emit)] == [
-        ("session.frame.changed", True)
-    ]
-    closing = consumer.engine.line(b'{"id":99,"method":"session.close","params":{}}', consumer.now)
-    assert not any(effect.droppable for effect in closing if isinstance(effect, do.Emit))
-
-
-@pytest.mark.parametrize("display", ["\0", ":1\0x"])
-def test_a_display_name_with_a_nul_is_refused(display: str) -> None:
-    consumer = Consumer()
-    request = consumer.send("session.open", {"source": {"kind": "x11", "display": display}, "permissions": ["view"]})
-    assert consumer.code(request) == "source"
-    assert consumer.count(do.OpenSource) == 0
-
-
-# Encoded sources
-
-
-def test_an_encoded_session_captures_nothing_and_forwards_input() -> None:
-    consumer = Consumer()
-    session = consumer.open(FED)
-    assert {type(effect) for effect in consumer.effects} == set()
-    assert consumer.states() == [("consented", "new", False)]
-    consumer.take(consumer.engine.channel_opened(session))
-    consumer.effects.clear()
-    consumer.take(consumer.engine.control(session, b'{"kind":"pointer","phase":"down","x":100,"y":5000,"seq":4}'))
-    assert consumer.events("session.input") == [
-        {"sessionId": session, "input": {"kind": "pointer", "phase": "down", "x": 100, "y": 5000, "seq": 4}}
-    ]
-    assert consumer.the(do.SendControl).message == {"kind": "ack", "seq": 4}
-    metrics = consumer.result(consumer.send("session.metrics"))
-    assert (metrics["input_forwarded"], metrics["input_applied"], metrics["target_kbps"]) == (1, 0, 0)
-    for method, code in (("session.frame", "operation"), ("session.clipboard.read", "clipboard")):
-        assert consumer.code(consumer.send(method, {"session_id": session})) == code
-    request = consumer.send("session.close", {"session_id": session})
-    assert consumer.result(request) == {"closed": True}
-    assert consumer.states()[-1] == ("ended", "closed", False)
-    assert consumer.count(do.CloseSource) == 0
-
-
-def test_feeding_units_nobody_can_see_counts_them_as_dropped() -> None:
-    consumer = Consumer()
-    session = consumer.open(FED)
-    unit = {"session_id": session, "keyframe": True, "data_b64": base64.b64encode(b"\0\0\0\1\x67abc").decode()}
-    assert consumer.result(consumer.send("session.feed", unit)) == {"accepted": True}
-    whole = {**unit, "data_b64": base64.b64encode(bytes(MAX_ACCESS_UNIT_BYTES)).decode()}
-    assert consumer.result(consumer.send("session.feed", whole)) == {"accepted": True}
-    bad = {
-        "": "operation",
-        "AAA": "malformed",
-        "AAAA=": "malformed",
-        "AAA=AAAA": "malformed",
-        "AA A": "malformed",
-        "AA-_": "malformed",
-        "ü": "malformed",
-        base64.b64encode(bytes(MAX_ACCESS_UNIT_BYTES + 1)).decode(): "malformed",
-    }
-    for data, code in bad.items():
-        assert consumer.code(consumer.send("session.feed", {**unit, "data_b64": data})) == code, data[:20]
-    metrics = consumer.result(consumer.send("session.metrics"))
-    assert (metrics["fed_frames"], metrics["dropped_frames"], metrics["encoded_frames"]) == (2, 2, 0)
-    other = Consumer()
-    captured = other.open()
-    assert other.code(other.send("session.feed", {**unit, "session_id": captured})) == "operation"
 
 
 # The end

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from desklink_engine_kit import Consumer
+from triptych.machines.desklink import effects as do
 from triptych.machines.desklink.frames import Frames, FrameWait
 from triptych.machines.desklink.geometry import Size
 
@@ -64,3 +66,31 @@ def test_a_wait_is_over_when_every_condition_holds() -> None:
     assert both.next_look(two) == 101.5
     assert FrameWait(None, 500, 100.2).next_look(one) == 100.2
     assert FrameWait(None, 0, 110.0).met_at(nothing_yet) is None
+
+
+def test_pixels_that_cannot_be_read_in_time_are_refused_and_dropped_when_they_come() -> None:
+    consumer = Consumer()
+    session = consumer.open()
+    consumer.capture(session)
+    request = consumer.send("session.frame", {"session_id": session, "path": "/run/f"})
+    token = consumer.the(do.ReadFrame).token
+    consumer.later(4.9)
+    assert not consumer.answered(request)
+    consumer.later(0.2)
+    assert consumer.code(request) == "frame-timeout"
+    consumer.effects.clear()
+    consumer.take(consumer.engine.frame_read(session, token, consumer.now))
+    assert consumer.effects == [do.DropFrame(token)]
+
+
+def test_a_read_that_came_in_time_may_be_written_slowly() -> None:
+    consumer = Consumer()
+    session = consumer.open()
+    consumer.capture(session)
+    request = consumer.send("session.frame", {"session_id": session, "path": "/run/f"})
+    token = consumer.the(do.ReadFrame).token
+    consumer.take(consumer.engine.frame_read(session, token, consumer.now))
+    consumer.later(60)
+    assert not consumer.answered(request)
+    consumer.take(consumer.engine.frame_written(session, token, None, consumer.now))
+    assert consumer.result(request)["written"]

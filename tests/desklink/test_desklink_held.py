@@ -20,7 +20,7 @@ def test_a_modifier_goes_up_after_its_last_owner() -> None:
     assert held.chord_up(B) == [Key(B, False), Key(SHIFT, False)]
     assert held.chord_up(B) == []
     assert held.modifier(CTRL, False) == []
-    assert not held.anything
+    assert held.release_all() == []
 
 
 def test_chord_modifiers_are_pressed_once_in_code_order_and_released_in_reverse() -> None:
@@ -28,23 +28,6 @@ def test_chord_modifiers_are_pressed_once_in_code_order_and_released_in_reverse(
     assert held.chord_down(A, [ALTGR, CTRL, CTRL]) == [Key(CTRL, True), Key(ALTGR, True), Key(A, True)]
     assert held.chord_down(A, [SHIFT]) == []
     assert held.chord_up(A) == [Key(A, False), Key(ALTGR, False), Key(CTRL, False)]
-
-
-def test_typing_around_what_is_held() -> None:
-    held = Held()
-    held.modifier(SHIFT, True)
-    assert held.tap(A, (SHIFT,)) == [Key(A, True), Key(A, False)]
-    assert held.tap(A, (CTRL, ALTGR)) == [
-        Key(CTRL, True),
-        Key(ALTGR, True),
-        Key(A, True),
-        Key(A, False),
-        Key(ALTGR, False),
-        Key(CTRL, False),
-    ]
-    held.chord_down(B, [])
-    assert held.tap(B, (ALTGR,)) == [Key(B, False), Key(ALTGR, True), Key(B, True), Key(ALTGR, False)]
-    assert held.release_all() == [Key(SHIFT, False), Key(B, False)]
 
 
 def test_release_all_is_exact_ordered_and_done_once() -> None:
@@ -72,19 +55,16 @@ def test_random_use_never_presses_twice_and_release_all_leaves_nothing_down() ->
 
         for _ in range(40):
             code = chance.choice([A, B])
-            match chance.choice(("modifier", "chord down", "chord up", "tap", "button", "release")):
+            match chance.choice(("modifier", "chord down", "chord up", "button", "release")):
                 case "modifier":
                     take(held.modifier(chance.choice([CTRL, SHIFT]), chance.random() < 0.5))
                 case "chord down":
                     take(held.chord_down(code, chance.sample([CTRL, SHIFT, ALTGR], chance.randrange(3))))
                 case "chord up":
                     take(held.chord_up(code))
-                case "tap":
-                    take(held.tap(code, tuple(chance.sample([CTRL, SHIFT, ALTGR], chance.randrange(3)))))
                 case "button":
                     take(held.button(chance.choice([1, 2]), chance.random() < 0.5))
                 case "release" if chance.random() < 0.2:
                     take(held.release_all())
-            assert held.anything == bool(down)
         take(held.release_all())
         assert not down

@@ -15,7 +15,7 @@ from triptych.machines.desklink.held import Button, Key, Move, Type, Wheel
 from triptych.machines.desklink.input import Answer, Apply, ControlInput, Forward, Present, Verdict
 from triptych.machines.desklink.keys import MODIFIERS
 
-SHIFT, CTRL = MODIFIERS["Shift"], MODIFIERS["Control"]
+SHIFT, CTRL, ALTGR = MODIFIERS["Shift"], MODIFIERS["Control"], MODIFIERS["AltGraph"]
 
 
 class FakeUs:
@@ -23,13 +23,15 @@ class FakeUs:
 
     KEYS: ClassVar = {"a": (30, ()), "A": (30, (SHIFT,)), "ä": (40, (SHIFT, MODIFIERS["AltGraph"])), "\n": (28, ())}
 
-    def stroke(self, character: str) -> tuple[int, tuple[int, ...]] | None:
-        return self.KEYS.get(character)
+    OTHER_GROUP: ClassVar = {"ж": (39, ())}
 
-    def plan(self, text: str) -> object:
-        if missing := [character for character in text if character not in self.KEYS]:
+    def stroke(self, character: str, *, any_group: bool = False) -> tuple[int, tuple[int, ...]] | None:
+        return self.KEYS.get(character) or (self.OTHER_GROUP.get(character) if any_group else None)
+
+    def plan(self, text: str, *, unicode: bool = False) -> object:
+        if (missing := [character for character in text if character not in self.KEYS]) and not unicode:
             raise LocalProtocolError("text-unsupported", f"no key for {missing}")
-        return [self.KEYS[character] for character in text]
+        return [self.KEYS.get(character, "borrowed") for character in text]
 
 
 def rules(*permissions: str, layout: FakeUs | None = None, forwards: bool = False) -> ControlInput:
@@ -209,12 +211,60 @@ def test_text_is_all_or_nothing() -> None:
     assert refused(say(made, kind="text", text="é" * 2049, seq=3)) == ("text-too-large", 3)
 
 
-def test_text_is_typed_around_what_is_held() -> None:
+def test_text_leaves_what_is_held() -> None:
     made = rules()
     edges(say(made, kind="key", name="Shift", down=True))
-    assert edges(say(made, kind="text", text="A\n")) == [Key(30, True), Key(30, False), Key(28, True), Key(28, False)]
+    assert edges(say(made, kind="text", text="A\n")) == [Type([(30, (SHIFT,)), (28, ())])]
     assert refused(say(made, kind="text", text="A日", seq=4)) == ("text-unsupported", 4)
     assert edges(say(made, kind="release_all")) == [Key(SHIFT, False)]
+
+
+def test_a_caller_in_this_process_may_ask_for_borrowed_keys_and_a_client_cannot() -> None:
+    made = rules()
+    asked = replace(NOW, unicode=True)
+    assert edges(say(made, asked, kind="text", text="a日")) == [Type([(30, ()), "borrowed"])]
+    assert refused(say(made, kind="text", text="a日", unicode=True, seq=1)) == ("text-unsupported", 1)
+    assert refused(say(made, asked, kind="text", text="日" * 1366, seq=2)) == ("text-too-large", 2)
+    # A key is one of the layout, whoever asks.
+    assert refused(say(made, asked, kind="key", character="日", down=True, seq=3)) == ("text-unsupported", 3)
+
+
+def test_a_key_is_lifted_where_it_went_down_when_the_layout_changes_meanwhile() -> None:
+    layout = FakeUs()
+    made = rules(layout=layout)
+    assert edges(say(made, kind="key", character="a", down=True)) == [Key(30, True)]
+    assert edges(say(made, kind="key", character="ä", down=True)) == [Key(SHIFT, True), Key(ALTGR, True), Key(40, True)]
+    layout.KEYS = {"a": (16, ()), "A": (16, (SHIFT,))}  # type: ignore[misc]  # this one layout changes, not the class
+    assert edges(say(made, kind="key", character="a", down=True)) == []
+    assert edges(say(made, kind="key", character="a", down=False)) == [Key(30, False)]
+    assert edges(say(made, kind="key", character="ä", down=False)) == [Key(40, False), Key(ALTGR, False), Key(SHIFT, False)]
+    assert edges(say(made, kind="key", character="a", down=False)) == []
+    assert refused(say(made, kind="key", character="ä", down=False, seq=1)) == ("text-unsupported", 1)
+    assert edges(say(made, kind="key", character="a", down=True)) == [Key(16, True)]
+    # The same key, by another character: what went down for "a" is up.
+    assert edges(say(made, kind="key", character="A", down=False)) == [Key(16, False)]
+    layout.KEYS = {"a": (30, ())}  # type: ignore[misc]  # likewise
+    assert edges(say(made, kind="key", character="a", down=True)) == [Key(30, True)]
+    assert edges(say(made, kind="release_all")) == [Key(30, False)]
+    layout.KEYS = {"a": (16, ())}  # type: ignore[misc]  # likewise
+    assert edges(say(made, kind="key", character="a", down=True)) == [Key(16, True)]
+
+
+def test_a_shortcut_may_use_the_key_of_another_layout_group_and_a_character_may_not() -> None:
+    made = rules()
+    assert refused(say(made, kind="key", character="ж", down=True)) == ("text-unsupported", 0)
+    assert refused(say(made, kind="key", character="ж", down=True, modifiers=["Shift", "AltGraph"])) == ("text-unsupported", 0)
+    assert edges(say(made, kind="key", character="ж", down=True, modifiers=["Control"])) == [Key(CTRL, True), Key(39, True)]
+    assert edges(say(made, kind="key", character="ж", down=False)) == [Key(39, False), Key(CTRL, False)]
+    say(made, kind="key", name="Alt", down=True)
+    assert edges(say(made, kind="key", character="ж", down=True)) == [Key(39, True)]
+    assert edges(say(made, kind="release_all")) == [Key(MODIFIERS["Alt"], False), Key(39, False)]
+
+
+def test_ten_tenths_of_a_wheel_step_are_one_click() -> None:
+    made = rules()
+    assert [edges(say(made, kind="wheel", dy=0.1)) for _ in range(20)] == [*[[]] * 9, [Wheel(0, 1)]] * 2
+    assert [edges(say(made, kind="wheel", dx=-0.1)) for _ in range(10)] == [*[[]] * 9, [Wheel(-1, 0)]]
 
 
 def test_clipboard_of_a_source_that_has_none() -> None:
@@ -239,7 +289,8 @@ def test_an_encoded_source_gets_its_input_as_it_arrived() -> None:
     text = b'{"kind":"pointer" , "phase":"down","x":99999,"y":-4,"seq":4,"pressure":0.25,\n"deep":{"a":[1,null]}}'
     verdict = made.receive(text, NOW)
     assert isinstance(verdict, Forward)
-    assert verdict.message == json.loads(text)
+    assert json.loads(bytes(verdict.message)) == json.loads(text)
+    assert b"\n" not in bytes(verdict.message)
     assert verdict.reply == {"kind": "ack", "seq": 4}
     assert refused(made.receive(text, NOW)) == ("input-replay", 4)
     answer = say(made, kind="clipboard_write", request="r", text="t", seq=5)

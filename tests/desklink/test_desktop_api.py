@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy
 import pytest
@@ -133,6 +134,118 @@ def test_a_waiting_frame_does_not_hold_input_up(bare_display: PrivateDisplay) ->
                 assert (await waiting).seq == first.seq + 1
 
     asyncio.run(main())
+
+
+def test_what_changed_is_told_without_a_picture(bare_display: PrivateDisplay) -> None:
+    events: list[dict[str, Any]] = []
+    with Client(bare_display) as client, desktop_sync.open(bare_display.name, on_event=events.append) as session:
+        session.frame()
+        before = session.status.seq
+        client.fill(0x336699, (64, 64, 32, 32))
+        change = session.wait_for_change(after_seq=before)
+        assert (change.seq, change.damage) == (before + 1, ((64, 64, 32, 32),))
+        assert session.settle(still_ms=60).still_ms >= 60
+        assert session.status == desktop.Status(seq=change.seq)
+        with pytest.raises(WaitTimeout):
+            session.wait_for_change(timeout_ms=30)
+    names = [event["event"] for event in events]
+    assert names.count("session.frame.changed") == change.seq
+    assert names[-1] == "session.state"
+    assert session.status.ended
+
+
+def test_the_clipboard_needs_its_permission_and_then_works(bare_display: PrivateDisplay) -> None:
+    with desktop_sync.open(bare_display.name, ("view", "clipboard")) as session:
+        with pytest.raises(LocalProtocolError) as empty:
+            session.clipboard_read()
+        assert empty.value.code == "clipboard"
+        session.clipboard_write("Grüße, 日本 😀")
+        assert session.clipboard_read() == desktop.ClipboardText("Grüße, 日本 😀", truncated=False)
+        with pytest.raises(LocalProtocolError) as refused:
+            session.clipboard_write("x" * 262_145)
+        assert refused.value.code == "clipboard"
+        with desktop_sync.open(bare_display.name) as other:
+            for act in (other.clipboard_read, lambda: other.clipboard_write("x")):
+                with pytest.raises(LocalProtocolError) as refused:
+                    act()
+                assert refused.value.code == "clipboard"
+
+
+def test_unicode_is_typed_only_when_asked(private_display: PrivateDisplay, kept_form: GtkForm) -> None:
+    with desktop_sync.open(private_display.name, CONTROL) as session:
+        session.click(*kept_form.centre("Name"))
+        kept_form.wait_for("focus", name="Name")
+        with pytest.raises(LocalProtocolError) as refused:
+            session.type("日本 ok")
+        assert refused.value.code == "text-unsupported"
+        assert "日" in refused.value.detail
+        session.type("日本 ok", unicode=True)
+        session.press("Enter")
+        kept_form.wait_for("activate", value="日本 ok")
+
+
+def test_windows_as_the_tree_has_them_in_pixels_of_the_frame(bare_display: PrivateDisplay) -> None:
+    with Client(bare_display) as client:
+        low, high = client.window(200, 100, name="low"), client.window(300, 150, name="high")
+        for window in (low, high):
+            client.map(window)
+        client.set_numbers(high, "_NET_WM_PID", "CARDINAL", 4711)
+        client.map(client.window(50, 50, name="menu", override_redirect=True))
+        with desktop_sync.open(bare_display.name, CONTROL, max_width=640, max_height=400) as session:
+            session.move(600, 300)
+            first, second = session.windows()
+            assert (first.id, first.title, first.pid, first.box) == (high, "high", 4711, (5, 5, 150, 75))
+            assert (second.id, second.title, second.pid, second.box) == (low, "low", None, (5, 5, 100, 50))
+            assert not first.active and not second.active
+            # Without a window manager the keyboard goes to what is under the pointer, until a program takes the focus.
+            session.move(100, 60)
+            assert [window.active for window in session.windows()] == [True, False]
+            client.core.SetInputFocus(0, low, 0)
+            client.sync()
+            assert [window.active for window in session.windows()] == [False, True]
+            client.unmap(low)
+            client.destroy(high)
+            assert session.windows() == ()
+
+
+def test_windows_as_a_window_manager_has_them(private_display: PrivateDisplay, kept_form: GtkForm) -> None:
+    with desktop_sync.open(private_display.name) as session:
+        [window] = session.windows()
+        assert (window.id, window.title, window.class_name) == (kept_form.window_id, "Triptych form", "GtkForm")
+        assert (window.pid, window.box, window.active, window.visible) == (kept_form.pid, (0, 0, 1280, 800), True, True)
+
+
+def test_the_hint_of_a_window_manager_that_died_is_not_believed(bare_display: PrivateDisplay) -> None:
+    with Client(bare_display) as client:
+        window = client.window(200, 100, name="here")
+        client.map(window)
+        client.set_numbers(client.root, "_NET_SUPPORTING_WM_CHECK", "WINDOW", 0x123456)
+        client.set_numbers(client.root, "_NET_CLIENT_LIST", "WINDOW")
+        with desktop_sync.open(bare_display.name) as session:
+            assert [found.title for found in session.windows()] == ["here"]
+
+
+def test_an_indicator_is_in_no_frame(bare_display: PrivateDisplay) -> None:
+    with desktop_sync.open(bare_display.name, CONTROL) as plain:
+        plain.move(400, 300)
+        without = plain.frame(still_ms=100)
+    with desktop_sync.open(bare_display.name, CONTROL, agent_indicator=True) as session:
+        first = session.frame(still_ms=100)
+        for x in range(300, 500, 20):
+            session.move(x, 300)
+        last = session.frame(still_ms=100)
+        assert (last.seq, last.damage) == (first.seq, ((0, 0, 1280, 800),))
+        assert numpy.array_equal(last.array[..., :3], without.array[..., :3])
+
+
+def test_a_lease_that_ends_says_so(bare_display: PrivateDisplay) -> None:
+    with desktop_sync.open(bare_display.name, CONTROL, ttl_seconds=1) as session:
+        session.frame()
+        eventually(lambda: session.status.ended, "the lease has ended")
+        for act in (lambda: session.frame(), lambda: session.click(1, 1), lambda: session.settle()):
+            with pytest.raises(LocalProtocolError) as refused:
+                act()
+            assert (refused.value.code, refused.value.detail) == ("session", "the session has ended: the session lease expired")
 
 
 def test_refusals_press_nothing(bare_display: PrivateDisplay) -> None:
@@ -271,6 +384,11 @@ def test_a_display_that_goes_away(bare_display: PrivateDisplay) -> None:
         bare_display.stop_server()
         with pytest.raises(Unavailable):
             session.frame(after_seq=first.seq)
+        assert session.status.capture in ("stopped", "ended")
+        assert "went away" in session.status.reason
+        for look in (session.windows, session.settle, session.wait_for_change):
+            with pytest.raises(Unavailable):
+                look()
         with pytest.raises(LocalProtocolError) as refused:
             session.click(1, 1)
         assert refused.value.code == "input"

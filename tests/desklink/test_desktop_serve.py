@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import os
 import random
 import shlex
+import shutil
 import signal
 import stat
 import subprocess
@@ -35,7 +37,7 @@ from triptych.adapters.desklink.transport import NoTransport
 class Client(NoTransport):
     def __init__(self, reports):
         self.reports = reports
-    async def start(self, session_id):
+    async def start(self, session_id, plan):
         print("noise", flush=True)
         os.write(1, b"more noise\\n")
         self.reports.channel_opened(session_id)
@@ -57,7 +59,7 @@ def test_a_session_from_hello_to_shutdown(bare_display: PrivateDisplay) -> None:
         assert engine.listening() == []
         hello = engine.ask("hello", {"protocol": 3})
         assert (hello["protocol"], hello["platform"], hello["x11"]) == (3, "linux", {"available": True, "size": [1280, 800]})
-        assert (hello["input"]["pointer"], hello["input"]["grant"], hello["clipboard"]["read"]) == (True, "granted", False)
+        assert (hello["input"]["pointer"], hello["input"]["grant"], hello["clipboard"]["read"]) == (True, "granted", True)
         source = {"kind": "x11", "display": bare_display.name}
         opened = engine.ask("session.open", {"source": source, "permissions": ["view", "control"]})
         session = opened["sessionId"]
@@ -217,6 +219,28 @@ def test_a_consumer_that_reads_nothing_holds_nothing_up(bare_display: PrivateDis
         assert time.monotonic() - began < 3
 
 
+ABANDONED = """
+import sys
+from triptych.adapters.desklink import serve
+serve.MOST_UNREAD_BYTES = 1 << 20
+from triptych.engine.desklink_command import main
+sys.exit(main(["serve"]))
+"""
+
+
+def test_a_consumer_that_leaves_too_much_unread_has_gone(bare_display: PrivateDisplay) -> None:
+    """What is not read waits in memory, up to a bound; then everything is released, as at the end of input."""
+    with EngineProcess(bare_display.env, ABANDONED) as engine, X11Input(bare_display.name) as look:
+        engine.open(bare_display.name, "view", "control")
+        rest = b'{"id":1,"method":"session.metrics"}\n' * 100
+        with contextlib.suppress(BrokenPipeError):
+            for _ in range(100):
+                engine.write(rest)
+        assert engine.process.wait(10) == 0
+        assert look.pressed() == frozenset()
+        assert "does not read" in engine.errors()
+
+
 def test_a_consumer_that_closes_its_end_of_stdout(bare_display: PrivateDisplay) -> None:
     with EngineProcess(bare_display.env) as engine, Client(bare_display) as client:
         engine.open(bare_display.name)
@@ -308,6 +332,76 @@ def test_the_root_window_is_resized_without_a_loss(bare_display: PrivateDisplay)
         assert engine.events("session.capture.stopped") == []
 
 
+def xclip(display: PrivateDisplay, *arguments: str, text: str | None = None) -> str:
+    command = ["xclip", "-selection", "clipboard", *arguments]
+    # xclip goes on in the background, with the descriptors that it has.
+    keep = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL} if text is not None else {"stdout": subprocess.PIPE}
+    return subprocess.run(command, input=text, text=True, check=True, env=display.env, timeout=10, **keep).stdout  # type: ignore[call-overload,no-any-return]  # pipes as asked
+
+
+@pytest.mark.skipif(shutil.which("xclip") is None, reason="xclip is not installed: apt install xclip")
+def test_the_clipboard_over_the_local_protocol(bare_display: PrivateDisplay) -> None:
+    with EngineProcess(bare_display.env) as engine:
+        session = engine.open(bare_display.name, "view", "clipboard")
+        ours = {"session_id": session}
+        assert engine.code("session.clipboard.read", ours) == "clipboard"  # nobody has copied anything
+        xclip(bare_display, "-i", text="grüße 😀")
+        assert engine.ask("session.clipboard.read", ours) == {"text": "grüße 😀", "truncated": False}
+        written = "x" * 262_144
+        assert engine.ask("session.clipboard.write", {**ours, "text": written}) == {"written": True}
+        assert xclip(bare_display, "-o") == written
+        assert engine.code("session.clipboard.write", {**ours, "text": written + "y"}) == "clipboard"
+        assert xclip(bare_display, "-o") == written
+        # Several at once, in order, and other requests in between.
+        asked = [
+            engine.send("session.clipboard.write", {**ours, "text": "one"}),
+            engine.send("session.clipboard.read", ours),
+            engine.send("session.clipboard.write", {**ours, "text": "two"}),
+            engine.send("session.metrics"),
+            engine.send("session.clipboard.read", ours),
+        ]
+        results = [engine.answer(request)["result"] for request in asked]
+        assert (results[1]["text"], results[4]["text"]) == ("one", "two")
+        assert engine.listening() == []
+        engine.ask("session.close", ours)
+        # The selection ends with the session.
+        assert subprocess.run(["xclip", "-selection", "clipboard", "-o"], capture_output=True, env=bare_display.env, timeout=10).returncode
+
+
+@pytest.mark.slow
+def test_a_program_that_does_not_give_its_clipboard_away_holds_nothing_up(bare_display: PrivateDisplay) -> None:
+    with EngineProcess(bare_display.env) as engine, Client(bare_display) as silent:
+        session = engine.open(bare_display.name, "view", "clipboard")
+        silent.core.SetSelectionOwner(silent.window(10, 10), silent.atom("CLIPBOARD"), 0)
+        silent.sync()
+        began = time.monotonic()
+        read = engine.send("session.clipboard.read", {"session_id": session})
+        assert engine.ask("session.metrics")["captured_frames"] >= 0
+        assert engine.ask("session.frame", {"session_id": session, "after_seq": 0})["seq"] > 0
+        assert time.monotonic() - began < 2
+        assert engine.answer(read)["error"] == {"code": "clipboard", "message": "the desktop clipboard did not answer"}
+        waiting = engine.send("session.clipboard.read", {"session_id": session})
+        assert engine.ask("shutdown") == {}
+        assert engine.exit_code(seconds=3) == 0
+        assert engine.answer(waiting)["error"]["code"] == "session"
+
+
+def test_the_indicator_is_a_process_of_its_own_that_ends_with_the_session(bare_display: PrivateDisplay) -> None:
+    with EngineProcess(bare_display.env) as engine:
+        session = engine.open(bare_display.name, "view", "control")
+        without = len(engine.helpers())
+        engine.ask("session.close", {"session_id": session})
+        eventually(lambda: engine.helpers() == [], "the helpers of the first session are gone")
+        session = engine.open(bare_display.name, "view", "control", agent_indicator=True)
+        eventually(lambda: len(engine.helpers()) == without + 1, "the indicator runs")
+        assert engine.listening() == []
+        engine.ask("session.close", {"session_id": session})
+        eventually(lambda: engine.helpers() == [], "the indicator is gone")
+        session = engine.open(bare_display.name, "view", agent_indicator=True)
+        assert engine.ask("session.frame", {"session_id": session, "after_seq": 0})["seq"] > 0
+        assert engine.helpers() == []
+
+
 @pytest.mark.parametrize("stream", [0, 1])
 def test_a_closed_standard_stream_is_one_line(stream: int) -> None:
     command = " ".join(map(shlex.quote, triptych_command("desktop", "serve")))
@@ -329,14 +423,14 @@ extras.find_spec = lambda name: None if sys.modules.get(name, name) is None else
 @pytest.mark.parametrize(
     ("entry", "arguments", "out", "err"),
     [
-        ("desklink_command", ["serve"], "", "triptych-desklink: numpy is not installed (pip install 'triptych[desktop]')\n"),
+        ("desklink_command", ["serve"], "", "triptych-desklink: numpy and xcffib are not installed (pip install 'triptych[desktop]')\n"),
         (
             "desklink_command",
             ["keep", "--display", ":998"],
             '{"error": "xcffib is not installed (pip install \'triptych[desktop]\')"}\n',
             "",
         ),
-        ("cli", ["desktop", "serve"], "", "triptych: numpy is not installed (pip install 'triptych[desktop]')\n"),
+        ("cli", ["desktop", "serve"], "", "triptych: numpy and xcffib are not installed (pip install 'triptych[desktop]')\n"),
         ("cli", ["desktop", "screenshot", "f.png"], "", "triptych: numpy and PIL are not installed (pip install 'triptych[desktop]')\n"),
         (
             "cli",
@@ -366,13 +460,93 @@ def test_without_the_extra_it_is_one_line(entry: str, arguments: list[str], out:
         (["keep"], 1, '{"error":"no display given"}\n', ""),
         (["keep", "--help"], 0, "usage: triptych-desklink keep --display :N\n", ""),
         (["serve", "--help"], 0, "usage: triptych-desklink serve\n", ""),
+        (["keep", "--display"], 1, '{"error":"no display given"}\n', ""),
+        (["keep", "--display", ""], 1, '{"error":"no display given"}\n', ""),
+        (["keep", "--display="], 1, '{"error":"no display given"}\n', ""),
+        (["keep", ":3"], 1, '{"error":"no display given"}\n', ""),
+        (["keep", "--display", ":998"], 1, '{"error":"cannot open X display :998', ""),
+        (["keep", "--display=:998"], 1, '{"error":"cannot open X display :998', ""),
+        (["setup-input"], 0, "/dev/uinput is ", ""),
+        (["setup-input", "--help"], 0, "usage: triptych-desklink setup-input\n", ""),
+        (["capture-probe", "--help"], 0, "usage: triptych-desklink capture-probe [seconds] [display]\n", ""),
+        (["capture-probe"], 1, "", "triptych-desklink: DISPLAY is not set (set it to a running X server, or name a display, such as :0)\n"),
+        (["capture-probe", "1", ":998"], 1, "", None),
+        (["-x"], 2, "triptych-desklink", "unknown command: -x\n"),
     ],
 )
-def test_the_script_of_the_original_engine(arguments: list[str], code: int, out: str, err: str) -> None:
+def test_the_script_of_the_original_engine(arguments: list[str], code: int, out: str, err: str | None) -> None:
     program = "import sys; from triptych.engine.desklink_command import main; sys.exit(main())"
     done = subprocess.run([sys.executable, "-c", program, *arguments], capture_output=True, text=True, env=HEADLESS, timeout=20)
     assert done.returncode == code
     assert done.stdout.startswith(out)
-    assert done.stderr == err
+    if err is None:
+        assert ":998" in done.stderr
+    else:
+        assert done.stderr == err
     if "capabilities" in arguments:
         assert json.loads(done.stdout)["protocol"] == 3
+
+
+def test_what_a_look_at_a_display_prints(bare_display: PrivateDisplay) -> None:
+    program = "import sys; from triptych.engine.desklink_command import main; sys.exit(main())"
+    command = [sys.executable, "-c", program, "capture-probe"]
+    with Client(bare_display) as client:
+        looking = subprocess.Popen([*command, "1.0", bare_display.name], stdout=subprocess.PIPE, text=True, env=bare_display.env)
+        painted = 0
+        while looking.poll() is None:
+            painted += 1
+            client.fill(painted * 0x010305, (0, 0, 64, 64))
+            client.sync()
+            time.sleep(0.02)
+        assert looking.stdout is not None
+        seen = json.loads(looking.stdout.read())
+        looking.stdout.close()
+    assert looking.returncode == 0
+    assert seen["source"] == {"kind": "x11-root", "display": bare_display.name, "width": 1280, "height": 800}
+    assert seen["encoded"] == {"width": 1280, "height": 800}
+    assert 3 <= seen["distinct_frames"] <= seen["frames"] <= 31
+    # Of itself it looks at the display of the environment.
+    still = subprocess.run([*command, "0.2"], capture_output=True, text=True, env=bare_display.env, timeout=20)
+    assert json.loads(still.stdout)["distinct_frames"] == 1
+    none = subprocess.run([*command, "0", bare_display.name], capture_output=True, text=True, env=bare_display.env, timeout=20)
+    assert (none.returncode, none.stdout) == (1, "")
+
+
+def test_the_layout_that_is_told_is_the_one_of_the_display(bare_display: PrivateDisplay) -> None:
+    with EngineProcess(bare_display.env) as engine:
+        assert engine.ask("capabilities")["input"]["layout"] == "us"
+        if shutil.which("setxkbmap") is None:
+            pytest.skip("setxkbmap is not installed: apt install x11-xkb-utils")
+        subprocess.run(["setxkbmap", "-layout", "us,de,ru", "-variant", ",neo,"], env=bare_display.env, check=True, timeout=10)
+        assert engine.ask("capabilities")["input"]["layout"] == "us,de(neo),ru"
+
+
+BROKEN = """
+import sys
+from triptych.machines.desklink.engine import Engine
+def bug(*_):
+    raise RuntimeError("a bug")
+Engine.grab_failed = Engine._hello = bug
+from triptych.engine.desklink_command import main
+sys.exit(main(["serve"]))
+"""
+
+
+def test_an_engine_that_is_broken_says_so_and_exits_with_1() -> None:
+    with EngineProcess(HEADLESS, BROKEN) as engine:
+        engine.send("hello", {"protocol": 3})
+        assert engine.exit_code() == 1
+        assert engine.said == []
+        told = engine.errors()
+        assert "a bug" in told
+        assert told.endswith("error: the engine failed; what broke it stands above\n")
+
+
+def test_a_root_user_is_warned_once_on_stderr() -> None:
+    command = triptych_command("desktop", "serve")
+    done = subprocess.run(
+        command, input=b'{"id":1,"method":"hello","params":{"protocol":3}}\n', capture_output=True, env=HEADLESS, timeout=30
+    )
+    assert done.returncode == 0
+    assert done.stderr.count(b"running as root") == (1 if os.geteuid() == 0 else 0)
+    assert [json.loads(line)["id"] for line in done.stdout.splitlines()] == [1]

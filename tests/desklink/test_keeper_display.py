@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import json
-import os
-import select
 import signal
 import subprocess
 import sys
@@ -13,63 +11,17 @@ import termios
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 import xcffib.xproto as x
 
 from gtk_kit import GtkForm
+from keeper_kit import FULL, PROGRAM, KeeperProcess, ids
 from triptych.adapters.desklink.x11_input import X11Input
 from triptych.adapters.display import PrivateDisplay
 from x11_kit import Client, eventually
 
 pytestmark = pytest.mark.display
-
-PROGRAM = """
-import sys
-from triptych.adapters.desklink.keeper import run_keeper
-sys.exit(run_keeper(sys.argv[1] if len(sys.argv) > 1 else None, sys.argv[2] if len(sys.argv) > 2 else "fill", sys.stdout.buffer))
-"""
-FULL = (0, 0, 1280, 800)
-
-
-class KeeperProcess:
-    """The keeper and the lines it has written so far."""
-
-    def __init__(self, *arguments: str, env: dict[str, str] | None = None) -> None:
-        self.lines: list[dict[str, Any]] = []
-        self.rest = b""
-        self.process = subprocess.Popen([sys.executable, "-c", PROGRAM, *arguments], stdout=subprocess.PIPE, env=env)
-        assert self.process.stdout is not None
-        self.out = self.process.stdout.fileno()
-
-    def read(self, seconds: float) -> bool:
-        ready, _, _ = select.select([self.out], [], [], max(0.0, seconds))
-        chunk = os.read(self.out, 65536) if ready else b""
-        *lines, self.rest = (self.rest + chunk).split(b"\n")
-        self.lines += [json.loads(line) for line in lines]
-        return bool(chunk)
-
-    def report(self, wanted: Callable[[list[dict[str, Any]]], bool], seconds: float = 5.0) -> list[dict[str, Any]]:
-        """The first report from now on (or the last before) that is wanted."""
-        deadline = time.monotonic() + seconds
-        while not (self.lines and wanted(self.lines[-1]["windows"])):
-            if not self.read(deadline - time.monotonic()):
-                raise AssertionError(f"no such report; seen: {self.lines}")
-        found: list[dict[str, Any]] = self.lines[-1]["windows"]
-        return found
-
-    def exit_code(self, seconds: float = 5.0) -> int:
-        """Wait for the end, reading what is left."""
-        while self.read(seconds):
-            pass
-        return self.process.wait(seconds)
-
-    def close(self) -> None:
-        self.process.kill()
-        self.process.wait()
-        assert self.process.stdout is not None
-        self.process.stdout.close()
 
 
 @pytest.fixture
@@ -96,10 +48,6 @@ def keeper(keep: Callable[..., KeeperProcess]) -> KeeperProcess:
 def client(bare_display: PrivateDisplay) -> Iterator[Client]:
     with Client(bare_display) as connected:
         yield connected
-
-
-def ids(windows: list[dict[str, Any]]) -> list[int]:
-    return [window["id"] for window in windows]
 
 
 def test_the_first_report_of_an_empty_screen_is_empty(keeper: KeeperProcess) -> None:

@@ -26,6 +26,8 @@ FULL = (0, 0, 1280, 800)
         (Toplevel(2000, 100, transient=True), "natural", Place("dialog", (0, 350, 1280, 100))),
         (Toplevel(300, 160), "natural", Place("content", FULL)),
         (Toplevel(100, 80), "natural", Place("parked", (-30000, -30000, 100, 80))),
+        (Toplevel(100, 80, fullscreen=True), "fill", Place("content", FULL)),
+        (Toplevel(300, 100, transient=True, fullscreen=True), "natural", Place("content", FULL)),
     ],
 )
 def test_place(window: Toplevel, dialogs: Dialogs, expected: Place) -> None:
@@ -69,6 +71,19 @@ def test_a_dialog_stays_centred_at_the_size_it_asks_for() -> None:
     assert kiosk.track(2, Toplevel(300, 100, transient=True)).role == "dialog"
     assert kiosk.focus == 2
     assert kiosk.request(2, 400, 0) == Place("dialog", (440, 350, 400, 100))
+
+
+def test_a_window_fills_the_screen_for_as_long_as_it_asks_to() -> None:
+    kiosk = Kiosk(SCREEN, "natural")
+    kiosk.track(1, Toplevel(500, 500))
+    kiosk.track(2, Toplevel(50, 50))
+    assert not kiosk.is_full(2)
+    assert kiosk.fill(2, True) == Place("content", FULL)
+    assert kiosk.is_full(2)
+    assert kiosk.focus == 2
+    assert kiosk.request(2, 300, 90) == Place("content", FULL)
+    assert kiosk.fill(2, False) == Place("parked", (-30000, -30000, 300, 90))
+    assert kiosk.focus == 1
 
 
 def test_an_older_window_can_be_made_the_newest() -> None:

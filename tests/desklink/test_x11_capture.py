@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import resource
 import threading
 import time
 
@@ -14,6 +15,7 @@ from triptych.adapters.desklink.x11_connection import DisplayLost
 from triptych.adapters.display import PrivateDisplay
 from triptych.errors import LocalProtocolError, Unavailable
 from triptych.generated.desklink.vocabulary import TILE_PIXELS
+from triptych.machines.desklink.geometry import Size
 from x11_kit import Client
 
 pytestmark = pytest.mark.display
@@ -23,7 +25,7 @@ WHOLE = (0, 0, 1280, 800)
 
 
 def pixel(capture: X11Capture, x: int, y: int) -> bytes:
-    return capture.frame.copy((x, y, 1, 1))[:3]
+    return bytes(capture.frame.copy((x, y, 1, 1))[:3])
 
 
 @pytest.fixture(params=["shm", "get-image"])
@@ -50,7 +52,9 @@ def test_a_grab_is_the_whole_root_window_in_bgrx(bare_display: PrivateDisplay, c
         assert bytes(frame.data[:3]) == RED
         assert bytes(frame.data[640 * 4 : 640 * 4 + 3]) == GREEN
         assert bytes(frame.data[-4:-1]) == BLUE
-        assert frame.copy((639, 5, 2, 2))[:3] + frame.copy((639, 5, 2, 2))[12:15] == RED + GREEN
+        copied = frame.copy((639, 5, 2, 2))
+        assert (copied.readonly, len(copied)) == (True, 2 * 2 * 4)
+        assert bytes(copied[:3]) + bytes(copied[12:15]) == RED + GREEN
 
 
 def test_damage_is_told_once_and_refreshes_only_what_changed(bare_display: PrivateDisplay, capture: X11Capture) -> None:
@@ -202,6 +206,35 @@ def test_without_a_display_to_open_it_says_so_with_a_remedy(monkeypatch: pytest.
         X11Capture()
     assert refusal.value.reason == "DISPLAY is not set"
     assert refusal.value.remedy
+
+
+def test_without_memory_to_share_pictures_come_through_the_socket(bare_display: PrivateDisplay) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, hard))
+    try:
+        capture = X11Capture(bare_display.name)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    with capture, Client(bare_display) as client:
+        assert capture.path == "get-image"
+        capture.wait_damage(5)
+        assert capture.refresh() == (WHOLE,)
+        client.fill(0xFF0000, (1270, 790, 10, 10))
+        assert capture.refresh(capture.wait_damage(5)) == ((1248, 768, 32, 32),)
+        assert pixel(capture, 1279, 799) == RED
+
+
+def test_a_copy_is_shown_on_a_surface_of_another_size(bare_display: PrivateDisplay, capture: X11Capture) -> None:
+    with Client(bare_display) as client:
+        client.fill(0x00FF00, (640, 0, 640, 800))
+        frame = capture.grab()
+        half = Size(640, 400)
+        assert bytes(frame.copy((319, 399, 2, 1), half)) == b"\0\0\0\xff" + GREEN + b"\xff"
+        with pytest.raises(LocalProtocolError) as refusal:
+            frame.copy((640, 0, 1, 1), half)
+        assert refusal.value.code == "coordinates"
+        with pytest.raises(TypeError):
+            frame.copy((0, 0, 1, 1))[0] = 1
 
 
 def test_only_one_of_many_that_close_at_once_closes(bare_display: PrivateDisplay, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -164,7 +164,7 @@ def test_one_protocol_fails_and_the_others_are_written(
     assert gen.main(["broken", "toy", "--out", str(out)]) == 1
     told = capsys.readouterr()
     assert "schemas/broken: one.schema.json: Ping: has no description" in told.err
-    assert "toy: 4 files" in told.out
+    assert "toy: 5 files" in told.out
     assert (out / "generated" / "toy" / "models.py").exists()
     assert not (out / "generated" / "broken").exists()
 

@@ -1,0 +1,129 @@
+"""Encodes pictures of a desktop as VP9, by libvpx; called by the encode loop on its thread, by benchmarks and by tests.
+
+The compiled helper does it where there is one; elsewhere the library that the system or a Python package brings is called directly
+(`vp9_library`), and then pictures are never halved.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import TYPE_CHECKING, Protocol, Self
+
+from ...errors import LocalProtocolError, Unavailable
+from ...machines.desklink.geometry import Box, Size
+
+if TYPE_CHECKING:
+    from .newest import Picture
+
+CODEC = "vp9"
+KEY, REFINE, HALF = 1, 2, 4
+MOST_THREADS = 8
+REMEDY = "install libvpx (Debian: libvpx7), or pip install 'triptych[desktop]', whose packages bring one"
+
+
+class EncoderRefused(LocalProtocolError):
+    """The encoder rejected a frame (code `error`). It is of no use any more: close it."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__("error", f"the encoder rejected a frame: {why}")
+
+
+class Vp9(Protocol):
+    """libvpx with its settings, whoever calls it. `name` is the library and its version; `halves`: it can halve a picture."""
+
+    name: str
+    halves: bool
+
+    def encode(self, planes: memoryview, damage: Sequence[Box], flags: int, kbps: int) -> tuple[bytes, bool]:
+        """The frame, and whether it is a key frame. Raises EncoderRefused."""
+        ...
+
+    def close(self) -> None:
+        """Free everything."""
+        ...
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """One frame: its bytes, and whether it is a key frame."""
+
+    data: bytes
+    key: bool
+
+
+class Encoder:
+    """An encoder of pictures of `width` x `height` (even), at most `fps` a second, towards `kbps`; one thread uses it at a time.
+
+    Raises Unavailable when this machine has no libvpx that is known, or no memory for such pictures.
+    """
+
+    def __init__(self, width: int, height: int, kbps: int, *, fps: int = 30, threads: int | None = None) -> None:
+        self._size = Size(width, height)
+        self._kbps = kbps
+        if width < 2 or height < 2 or width % 2 or height % 2:
+            raise Unavailable(f"no encoder for pictures of {width}x{height}", "sides must be even, and at least 2")
+        wanted = threads or min(len(os.sched_getaffinity(0)), MOST_THREADS)
+        self._vp9: Vp9 | None = _open(self._size, fps, kbps, wanted)
+        self.name = self._vp9.name
+        """The library and its version, such as "libvpx v1.12.0"."""
+        self.halves = self._vp9.halves
+        """Whether `half` is heard."""
+
+    def encode(self, picture: Picture, *, key: bool = False, refine: bool = False, half: bool = False, kbps: int | None = None) -> Encoded:
+        """Encode a picture, which differs from the one before in its damage only.
+
+        `refine` is for a picture that has been still: full size, in the best quality, and only what is not in it yet. `half`: half the
+        width and height. A change of size makes a key frame. A new `kbps` holds from now on. Raises EncoderRefused.
+        """
+        if self._vp9 is None:
+            raise EncoderRefused("it is closed")
+        if picture.size != self._size:
+            there, here = picture.size, self._size
+            raise EncoderRefused(f"it is {there.width}x{there.height}, and the encoder's are {here.width}x{here.height}")
+        if kbps is not None:
+            self._kbps = kbps
+        flags = key * KEY | refine * REFINE | (half and not refine and self.halves) * HALF
+        return Encoded(*self._vp9.encode(picture.planes, picture.damage, flags, self._kbps))
+
+    def close(self) -> None:
+        """Free everything; safe to call twice."""
+        vp9, self._vp9 = self._vp9, None
+        if vp9 is not None:
+            vp9.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+
+def encoder_name() -> str | None:
+    """The encoder that this machine has, such as "libvpx v1.12.0"; None when it has none."""
+    try:
+        return _library()
+    except Unavailable:
+        return None
+
+
+def _library() -> str:
+    try:
+        from .vp9_helper import NAME
+    except ImportError:
+        from .vp9_library import library_name
+
+        return library_name()
+    return NAME
+
+
+def _open(size: Size, fps: int, kbps: int, threads: int) -> Vp9:
+    try:
+        from .vp9_helper import HelperVp9
+    except ImportError:
+        from .vp9_library import LibraryVp9
+
+        return LibraryVp9(size, fps, kbps, threads)
+    return HelperVp9(size, fps, kbps, threads)

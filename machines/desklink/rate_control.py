@@ -1,0 +1,236 @@
+"""Decides how much to send: the bit rate of the encoder, whether a picture may go now, when to probe, when a key frame may be made.
+
+Called by the peer connection with what `transport_cc` and `rtcp` read. It starts low and goes up where bursts showed room; a queue that
+stands brings it down to what was delivered (desklink v3, rate). Pictures are skipped rather than queued, for a late picture is worth
+nothing, and a picture that waits in a router delays the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from .path_report import PathEstimator, PathReport
+from .transport_cc import Arrival
+
+START_KBPS: Final = 1000
+LEAST_KBPS: Final = 500
+MOST_FLOOR_KBPS: Final = 1000  # a higher floor would drown a slow path
+
+QUEUED: Final = 0.025  # seconds in queues: too much is sent
+CLEAR: Final = 0.010  # seconds in queues: more may be sent
+BACK_OFF: Final = 0.85  # of what was delivered
+BACK_OFF_EVERY: Final = 0.300
+LOSS_CUT: Final = 0.7
+MUCH_LOSS, LITTLE_LOSS = 0.10, 0.02
+LOSS_ROOM: Final = 0.04  # above what the path loses anyway
+GROWTH, GROWTH_KBPS = 1.08, 64
+GROW_EVERY: Final = 1.0
+LEAP_EVERY: Final = 0.200  # where a burst showed room
+LEAP: Final = 1.5
+LEAP_AFTER: Final = 2.0  # seconds without a back-off
+LEAP_SHARE: Final = 0.8  # of what the bursts measured
+USED: Final = 0.5  # a target of which less is delivered has not been tried
+
+HEADROOM: Final = 1.25  # the encoder's bits drain this much faster than the target
+FRAME_BURST: Final = 0.060  # seconds of that may be owed when the next picture goes
+WINDOW: Final = 0.060  # seconds of the target, beyond a round trip and its feedback, that may be under way
+LEAST_WINDOW: Final = 6_000  # bytes
+FEEDBACK_EVERY: Final = 0.100  # seconds, until it is measured
+LONGEST_INTERVAL: Final = 0.250  # seconds: feedback comes more often while anything is sent
+STALLED: Final = 0.600  # seconds without a word of what was sent
+
+PROBE_BYTES: Final = 15_000
+PROBE_EVERY: Final = 10.0
+PROBE_FIRST: Final = 0.5  # the first, when no picture was large enough to measure the path
+PROBE_SMALL: Final = 40
+PROBE_STALLED_EVERY: Final = 0.100
+CALM: Final = 5.0  # seconds after a back-off in which nothing is tried
+
+KEY_EVERY: Final = 1.0  # seconds between key frames that the peer asks for
+
+
+class RateController:
+    """The rate of one stream on one path; `ceiling_kbps` is the bit rate of a path that carries everything."""
+
+    def __init__(self, ceiling_kbps: int, now: float) -> None:
+        self._ceiling = float(ceiling_kbps)
+        self._target = min(self._ceiling, START_KBPS)
+        self._path = PathEstimator()
+        self._began = self._changed_at = now
+        self._backed_off_at = float("-inf")
+        self._heard_at: float | None = None  # feedback came
+        self._interval = FEEDBACK_EVERY
+        self._turn = 0.0
+        self._waits_since: float | None = None  # what was sent then, and after, has not been told of
+        self._sent_at = now
+        self._probed_at = now
+        self._owed, self._owed_at = 0.0, now
+        self._key_wanted, self._key_at = False, float("-inf")
+        self._report = PathReport(None, 0.0)
+        self._remb: float | None = None
+
+    @property
+    def report_of_path(self) -> PathReport:
+        """What the newest feedback added up to."""
+        return self._report
+
+    @property
+    def floor_kbps(self) -> float:
+        """The target is never below this; a path that carries less gets fewer pictures."""
+        return min(max(LEAST_KBPS, self._ceiling / 8), MOST_FLOOR_KBPS, self._ceiling)
+
+    def target_kbps(self, now: float) -> int:
+        """The bit rate that the encoder is to keep."""
+        return int(self._target)
+
+    def set_ceiling(self, kbps: int) -> None:
+        """The picture's size changed, and with it the rate at which it is perfect."""
+        self._ceiling = float(kbps)
+        self._target = min(self._target, self._ceiling)
+
+    def path_changed(self, now: float) -> None:
+        """Another path is used: nothing is known of it. Its first burst will tell."""
+        self._path = PathEstimator()
+        self._report = PathReport(None, 0.0)
+        self._target = min(self._target, max(START_KBPS, self._target / 2))
+        self._waits_since = self._heard_at = None
+        self._began = self._changed_at = self._probed_at = now
+
+    # what comes back
+
+    def feedback(self, arrivals: Iterable[Arrival], now: float) -> bool:
+        """Take what the peer told of packets. True when it had fallen silent: a key frame is due, since pictures were lost meanwhile."""
+        told = tuple(arrivals)
+        came = [arrival.sent_at for arrival in told if arrival.received_at is not None]
+        returned = bool(came) and self.is_stalled(now)
+        if returned:
+            self.path_changed(now)
+        if self._heard_at is not None:
+            self._interval += 0.2 * (min(now - self._heard_at, LONGEST_INTERVAL) - self._interval)
+        self._heard_at = now
+        if came:
+            self._waits_since = None if came[-1] >= self._sent_at else now
+        self._report = self._path.feedback(told, now)
+        self._turn = self._report.turn
+        self._adjust(self._report, now)
+        return returned
+
+    def report(self, loss: float, rtt: float | None, now: float) -> None:
+        """Take a receiver report: the share of packets lost since the last, and the round trip in seconds.
+
+        It counts only where there is no congestion feedback, which says the same and more.
+        """
+        if self._heard_at is None or now - self._heard_at > CALM:
+            self._turn = rtt or 0.0
+            self._adjust(PathReport(None, 0.0, loss), now)
+
+    def remb(self, kbps: int) -> None:
+        """Take the receiver's own estimate, which counts like the ceiling where there is no congestion feedback."""
+        if self._heard_at is None:
+            self._target = min(self._target, max(float(kbps), self.floor_kbps))
+            self._remb = float(kbps)
+
+    def _adjust(self, path: PathReport, now: float) -> None:
+        if path.queue is not None and path.queue > QUEUED:
+            if now - self._backed_off_at >= BACK_OFF_EVERY:
+                delivered = min(max(path.delivered_kbps, self._target / 2), self._target)
+                self._path.doubt_capacity()
+                self._backed_off_at = now
+                self._set(BACK_OFF * delivered, now)
+            return
+        clear = path.queue is None or path.queue < CLEAR
+        lost = path.loss
+        if lost is not None and lost > max(MUCH_LOSS, path.usual_loss + 2 * LOSS_ROOM):
+            if now - self._changed_at >= GROW_EVERY:
+                self._path.doubt_capacity()
+                self._backed_off_at = now
+                self._set(LOSS_CUT * self._target, now)
+            return
+        if not clear:
+            return
+        room = LEAP_SHARE * path.capacity_kbps if path.capacity_kbps is not None else 0.0
+        if room > self._target and now - self._changed_at >= LEAP_EVERY and now - self._backed_off_at >= LEAP_AFTER:
+            self._set(min(room, LEAP * self._target), now)
+        elif lost is not None and now - self._changed_at >= GROW_EVERY and lost < self._bearable(path):
+            used = path.queue is None or path.delivered_kbps >= USED * self._target
+            if used:
+                self._set(GROWTH * self._target + GROWTH_KBPS, now)
+
+    @staticmethod
+    def _bearable(path: PathReport) -> float:
+        """Loss below this does not come from what we send; without a queue to look at, only little loss is innocent."""
+        return LITTLE_LOSS if path.queue is None else min(path.usual_loss + LOSS_ROOM, MUCH_LOSS)
+
+    def _set(self, kbps: float, now: float) -> None:
+        most = self._ceiling if self._remb is None or self._heard_at is not None else min(self._ceiling, self._remb)
+        self._target = max(self.floor_kbps, min(kbps, most))
+        self._changed_at = now
+
+    # what goes out
+
+    def frame_sent(self, size: int, now: float) -> None:
+        """A picture of `size` bytes, as packets, was handed to the pacer."""
+        self._drain(now)
+        self._owed += 8 * size
+        self._sent_at = now
+        if self._waits_since is None:
+            self._waits_since = now
+
+    def may_send_frame(self, now: float, in_flight: int = 0) -> bool:
+        """Whether a picture may be encoded and sent now: the encoder does not owe, and no more than `in_flight` bytes are under way."""
+        return self.frame_at(now) <= now and not self.is_stalled(now) and in_flight <= self.window_bytes
+
+    def frame_at(self, now: float) -> float:
+        """When the encoder will not owe any more; `now` if it does not."""
+        self._drain(now)
+        drain = self._target * 1000 * HEADROOM
+        return now + max(0.0, self._owed - FRAME_BURST * drain) / drain
+
+    @property
+    def window_bytes(self) -> int:
+        """So much may be under way: what the target sends in a round trip and its feedback, and a little in queues."""
+        rate, path = self._target, self._report
+        if path.queue is not None and path.queue > QUEUED:
+            rate = min(rate, path.delivered_kbps)
+        return max(LEAST_WINDOW, int(rate * 125 * (self._turn + self._interval + WINDOW)))
+
+    def is_stalled(self, now: float) -> bool:
+        """The peer, which used to give feedback, has long said nothing of what was sent: nothing arrives there."""
+        if self._heard_at is None or self._waits_since is None:
+            return False
+        return now - max(self._waits_since, self._heard_at) > STALLED + self._turn
+
+    def probe(self, now: float) -> int:
+        """So many bytes of what was sent before are to be sent again now, in one burst; 0 for none.
+
+        They measure the path while the picture is still. On a path that is silent they are one small packet, to notice when it returns.
+        """
+        if self.is_stalled(now):
+            every, size = PROBE_STALLED_EVERY, PROBE_SMALL
+        elif self._heard_at is None or self._target >= self._ceiling or now - self._backed_off_at < CALM:
+            return 0
+        else:
+            every, size = (PROBE_FIRST if self._path.capacity_at is None else PROBE_EVERY), PROBE_BYTES
+            if self._path.capacity_at is not None and now - self._path.capacity_at < every:
+                return 0
+        if now - self._probed_at < every:
+            return 0
+        self._probed_at = now
+        return size
+
+    def key_wanted(self, now: float) -> None:
+        """The peer asks for a key frame, or a path came up."""
+        self._key_wanted = True
+
+    def take_key(self, now: float) -> bool:
+        """Whether the picture that is encoded now must be a key frame; it counts as made then. One a second at most."""
+        if not self._key_wanted or now - self._key_at < KEY_EVERY:
+            return False
+        self._key_wanted, self._key_at = False, now
+        return True
+
+    def _drain(self, now: float) -> None:
+        if now > self._owed_at:
+            self._owed = max(0.0, self._owed - (now - self._owed_at) * self._target * 1000 * HEADROOM)
+            self._owed_at = now

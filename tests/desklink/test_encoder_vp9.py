@@ -1,0 +1,277 @@
+"""The VP9 encoder, by the compiled helper and by each libvpx that this machine has: what FFmpeg decodes is what went in."""
+
+from __future__ import annotations
+
+import importlib
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from triptych.adapters.desklink import encoder as encoders
+from triptych.adapters.desklink import vp9_library
+from triptych.adapters.desklink.encoder import Encoder, EncoderRefused, encoder_name
+from triptych.errors import ProtocolError, Unavailable
+from triptych.machines.desklink.geometry import Size
+from vp9_kit import Decoder, desktop, inside, noise, paint, picture, psnr
+
+SIZE = Size(640, 400)
+KBPS = 2000
+
+
+def libraries() -> list[str]:
+    """The shared libraries that can be loaded here, each once."""
+    found = []
+    for name in vp9_library.candidates():
+        try:
+            vp9_library.ffi.dlopen(name)
+        except OSError:
+            continue
+        found.append(name)
+    return found
+
+
+def use_library(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
+    """A machine without the compiled helper, where only these libraries can be found."""
+    monkeypatch.setitem(sys.modules, "triptych.native.common._vp9", None)
+    monkeypatch.delitem(sys.modules, "triptych.adapters.desklink.vp9_helper", raising=False)
+    monkeypatch.setattr(vp9_library, "candidates", lambda: iter(names))
+    vp9_library._libvpx.cache_clear()
+    monkeypatch.setattr(vp9_library, "_libvpx", vp9_library._libvpx.__wrapped__)
+
+
+@pytest.fixture(params=["helper", *libraries()], ids=lambda name: Path(name).name.partition("-")[0])
+def backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    if request.param == "helper":
+        importlib.import_module("triptych.native.common._vp9")
+    else:
+        use_library(monkeypatch, request.param)
+    return str(request.param)
+
+
+@pytest.fixture
+def encoder(backend: str) -> Iterator[Encoder]:
+    with Encoder(SIZE.width, SIZE.height, KBPS) as one:
+        assert one.name == encoder_name()
+        assert one.name.startswith("libvpx v1.")
+        assert one.name.endswith("(shared library)") == (backend != "helper")
+        assert one.halves == (backend == "helper")
+        yield one
+
+
+def test_the_first_frame_is_a_key_frame_the_others_are_not_until_one_is_wanted(encoder: Encoder) -> None:
+    planes, decoder = desktop(SIZE), Decoder()
+    for key, expected in ((False, True), (False, False), (True, True), (False, False)):
+        frame = encoder.encode(picture(planes, SIZE), key=key)
+        assert frame.key == expected
+        assert psnr(decoder.decode(frame.data), planes) > 35
+        assert decoder.size == SIZE
+
+
+def test_a_key_frame_can_be_decoded_without_any_before_it(encoder: Encoder) -> None:
+    planes = desktop(SIZE)
+    for _ in range(3):
+        encoder.encode(picture(planes, SIZE))
+    assert psnr(Decoder().decode(encoder.encode(picture(planes, SIZE, []), key=True).data), planes) > 35
+
+
+def test_only_the_damage_is_coded_and_the_rest_stays(encoder: Encoder) -> None:
+    planes, decoder = desktop(SIZE), Decoder()
+    decoder.decode(encoder.encode(picture(planes, SIZE)).data)
+    still = decoder.decode(encoder.encode(picture(planes, SIZE, []), refine=True).data)
+    box = (400, 100, 50, 33)
+    paint(planes, SIZE, box, 60)
+    frame = encoder.encode(picture(planes, SIZE, [box]))
+    shown = decoder.decode(frame.data)
+    assert psnr(inside(shown, SIZE, box), inside(planes, SIZE, box)) > 30
+    assert len(frame.data) < 3000
+    far = (0, 0, 320, 400)
+    assert (inside(shown, SIZE, far) == inside(still, SIZE, far)).all()
+    # The encoder looks nowhere else: what it is not told of does not show.
+    paint(planes, SIZE, (400, 300, 64, 64), 60)
+    shown = decoder.decode(encoder.encode(picture(planes, SIZE, [])).data)
+    assert inside(shown, SIZE, (416, 316, 32, 32)).mean() > 200
+
+
+def test_a_still_picture_is_refined_and_that_only_once_where_it_was_rough(encoder: Encoder) -> None:
+    planes, decoder = desktop(SIZE), Decoder()
+    rough = decoder.decode(encoder.encode(picture(planes, SIZE), kbps=300).data)
+    refined = encoder.encode(picture(planes, SIZE, []), refine=True)
+    shown = decoder.decode(refined.data)
+    assert not refined.key
+    assert psnr(shown, planes) > psnr(rough, planes) + 3
+    assert psnr(shown, planes) > 40
+    again = encoder.encode(picture(planes, SIZE, []), refine=True)
+    assert len(again.data) < 200
+    assert (decoder.decode(again.data) == shown).all()
+    # A change makes rough again what it touches, and the refinement mends it.
+    box = (16, 18, 64, 64)
+    paint(planes, SIZE, box, 90)
+    decoder.decode(encoder.encode(picture(planes, SIZE, [box])).data)
+    shown = decoder.decode(encoder.encode(picture(planes, SIZE, []), refine=True).data)
+    assert psnr(inside(shown, SIZE, box), inside(planes, SIZE, box)) > 40
+    keepalive = encoder.encode(picture(planes, SIZE, []))
+    assert len(keepalive.data) < 200
+    assert psnr(decoder.decode(keepalive.data), shown) > 50
+
+
+def test_a_long_session_of_small_changes_shows_what_the_screen_shows(encoder: Encoder) -> None:
+    planes, decoder = desktop(SIZE), Decoder()
+    shown = decoder.decode(encoder.encode(picture(planes, SIZE)).data)
+    for turn in range(120):
+        box = (turn * 37 % 600, turn * 53 % 380, 30, 17)
+        paint(planes, SIZE, box, 40 + turn)
+        frame = encoder.encode(picture(planes, SIZE, [box]), refine=turn % 40 == 39, key=turn == 60)
+        shown = decoder.decode(frame.data)
+        assert psnr(inside(shown, SIZE, box), inside(planes, SIZE, box)) > 28
+    assert psnr(shown, planes) > 40
+
+
+def test_a_new_bit_rate_holds_without_a_key_frame(encoder: Encoder) -> None:
+    def kilobytes(kbps: int) -> float:
+        total = 0
+        for turn in range(45):
+            frame = encoder.encode(picture(noise(SIZE, turn), SIZE), kbps=kbps)
+            decoder.decode(frame.data)
+            assert not frame.key
+            total += len(frame.data) if turn >= 15 else 0
+        return total / 1000
+
+    decoder = Decoder()
+    decoder.decode(encoder.encode(picture(noise(SIZE, 1), SIZE)).data)
+    slow, fast = kilobytes(1500), kilobytes(12000)
+    assert fast > 2 * slow
+
+
+def test_half_the_picture_and_back_are_key_frames_of_their_size(encoder: Encoder) -> None:
+    if not encoder.halves:
+        frame = [encoder.encode(picture(desktop(SIZE), SIZE), half=True) for _ in range(2)][1]
+        assert not frame.key
+        return
+    planes, decoder = noise(SIZE, 3), Decoder()
+    kbps = 20_000
+    shown = []
+    for half in (False, True, True, False, False):
+        frame = encoder.encode(picture(planes, SIZE), half=half, kbps=kbps)
+        shown.append((decoder.decode(frame.data), decoder.size, frame.key))
+    whole, halved = SIZE, Size(320, 200)
+    assert [(size, key) for _, size, key in shown] == [(whole, True), (halved, True), (halved, False), (whole, True), (whole, False)]
+    expected = inside(planes, SIZE, SIZE.box).reshape(200, 2, 320, 2).astype(int).sum((1, 3)) + 2 >> 2
+    assert psnr(inside(shown[2][0], halved, halved.box), expected.astype("uint8")) > 28
+    # Refining is at full size.
+    decoder.decode(encoder.encode(picture(planes, SIZE), half=True).data)
+    refined = encoder.encode(picture(planes, SIZE, []), half=True, refine=True)
+    assert refined.key
+    assert psnr(decoder.decode(refined.data), planes) > 38
+    assert decoder.size == SIZE
+
+
+@pytest.mark.parametrize("size", [Size(2, 2), Size(18, 34), Size(202, 146), Size(1366, 768)])
+def test_sizes_that_no_block_divides(backend: str, size: Size) -> None:
+    planes, decoder = desktop(size), Decoder()
+    with Encoder(size.width, size.height, 3000) as encoder:
+        assert psnr(decoder.decode(encoder.encode(picture(planes, size)).data), planes) > 30
+        box = (size.width - 2, size.height - 2, 2, 2)
+        paint(planes, size, box, 20)
+        assert psnr(decoder.decode(encoder.encode(picture(planes, size, [box])).data), planes) > 30
+        if encoder.halves and size.width >= 640:
+            decoder.decode(encoder.encode(picture(planes, size), half=True).data)
+            assert decoder.size == Size(682, 384)
+
+
+def test_a_picture_of_another_size_is_refused_and_the_encoder_goes_on(encoder: Encoder) -> None:
+    small = Size(32, 32)
+    for wrong in (picture(desktop(small), small), picture(desktop(small), SIZE)):
+        with pytest.raises(EncoderRefused) as refused:
+            encoder.encode(wrong)
+        assert refused.value.code == "error"
+        assert refused.value.detail.startswith("the encoder rejected a frame: ")
+    planes = desktop(SIZE)
+    assert psnr(Decoder().decode(encoder.encode(picture(planes, SIZE)).data), planes) > 35
+
+
+def test_what_is_closed_encodes_nothing(backend: str) -> None:
+    encoder = Encoder(64, 64, 500)
+    encoder.close()
+    encoder.close()
+    with pytest.raises(ProtocolError) as refused:
+        encoder.encode(picture(desktop(Size(64, 64)), Size(64, 64)))
+    assert refused.value.code == "error"
+
+
+@pytest.mark.parametrize("size", [(0, 64), (64, -2), (63, 64), (70000, 64)])
+def test_no_encoder_for_impossible_sizes(backend: str, size: tuple[int, int]) -> None:
+    with pytest.raises(Unavailable):
+        Encoder(*size, 500)
+
+
+def test_many_encoders_leave_no_thread_behind(backend: str) -> None:
+    def threads() -> int:
+        return len(list(Path("/proc/self/task").iterdir()))
+
+    before = threads()
+    planes = desktop(SIZE)
+    for _ in range(5):
+        with Encoder(SIZE.width, SIZE.height, KBPS, threads=4) as encoder:
+            encoder.encode(picture(planes, SIZE))
+    assert threads() == before
+
+
+def test_a_machine_without_libvpx_has_no_encoder_and_says_what_mends_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    use_library(monkeypatch, "libvpx.so.999")
+    assert encoder_name() is None
+    with pytest.raises(Unavailable) as lacking:
+        Encoder(64, 64, 500)
+    assert "libvpx" in lacking.value.reason
+    assert "triptych[desktop]" in lacking.value.remedy
+
+
+def test_a_version_that_nobody_looked_at_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    present = libraries()
+    if not present:
+        pytest.skip("this machine has no libvpx")
+    use_library(monkeypatch, present[0])
+    monkeypatch.setattr(vp9_library, "KNOWN", ((1, 2), (1, 3)))
+    assert encoder_name() is None
+    with pytest.raises(Unavailable, match="is not known"):
+        Encoder(64, 64, 500)
+
+
+@pytest.mark.skipif(shutil.which("cc") is None or not Path("/usr/include/vpx/vp8cx.h").exists(), reason="no compiler or no libvpx headers")
+def test_the_layouts_are_those_of_the_headers(tmp_path: Path) -> None:
+    ours = {
+        f"{struct}.{name}": offset
+        for struct, prefix in (("vpx_codec_enc_cfg_t", ""), ("vpx_active_map_t", ""), ("frame_t", "data.frame."))
+        for name, offset in (
+            (prefix + name, field.offset) for name, field in vp9_library.ffi.typeof(struct).fields or () if name != "open_end"
+        )
+    }
+    base = vp9_library.ffi.offsetof("vpx_codec_cx_pkt_t", "data")
+    expected = {
+        (key.replace("frame_t", "vpx_codec_cx_pkt_t") if key.startswith("frame_t") else key): offset + base * key.startswith("frame_t")
+        for key, offset in ours.items()
+    }
+    offsets = "".join(
+        f'printf("{key} %zu\\n", offsetof({key.split(".")[0]}, {key.partition(".")[2]}));' for key in expected if "data." not in key
+    )
+    packet = "vpx_codec_cx_pkt_t packet;" + "".join(
+        f'printf("{key} %zu\\n", (size_t)((char *)&packet.{key.partition(".")[2]} - (char *)&packet));'
+        for key in expected
+        if "data." in key
+    )
+    constants = "".join(f'printf("{name} %zu\\n", (size_t){name});' for name in vp9_library.CONSTANTS)
+    sizes = 'printf("room %d\\n", sizeof(vpx_codec_ctx_t) <= %d && sizeof(vpx_image_t) <= %d && sizeof(vpx_codec_enc_cfg_t) <= %d);' % (
+        vp9_library.CODEC_BYTES,
+        vp9_library.IMAGE_BYTES,
+        vp9_library.ffi.sizeof("vpx_codec_enc_cfg_t"),
+    )
+    source = tmp_path / "layouts.c"
+    headers = "#include <stddef.h>\n#include <stdio.h>\n#include <vpx/vp8cx.h>\n#include <vpx/vpx_encoder.h>\n"
+    source.write_text(f"{headers}int main(void) {{ {packet} {offsets} {constants} {sizes} return 0; }}\n")
+    subprocess.run(["cc", str(source), "-o", str(tmp_path / "layouts"), "-lvpx"], check=True)
+    said = subprocess.run([str(tmp_path / "layouts")], check=True, capture_output=True, text=True).stdout
+    theirs = {line.split()[0]: int(line.split()[1]) for line in said.splitlines()}
+    assert theirs == {**expected, **vp9_library.CONSTANTS, "room": 1}
