@@ -41,6 +41,7 @@ docs: setup  ## the documentation as HTML, with the diagrams as SVG
 fuzz: setup  ## the property tests with many more examples, then a minute for each fuzz target
 	@export HYPOTHESIS_PROFILE=fuzz; $(PYTEST) tests -m property $(ARGS)
 	@$(BIN)/python -m triptych.tools.fuzz_termwright --seconds 60
+	@$(BIN)/python -m triptych.tools.fuzz_rtc --seconds 60
 	@$(BIN)/python -m triptych.tools.fuzz_desklink --seconds 60
 
 clean:  ## remove what setup and the builds made

@@ -69,6 +69,7 @@ setup(
         "": ["*.json", "*.pyi"],
         "triptych.adapters.collector.companions.browser": ["*.js", "*.html", "*.css", "icons/*.png"],
         "triptych.adapters.collector.companions.vscode": ["*.js", "*.md", "*.png"],
+        "triptych.engine.web": ["*.html", "*.css", "*.js"],
     },
     cmdclass={"build_py": Modules, "build_ext": Helpers},
     cffi_modules=helpers(),

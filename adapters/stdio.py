@@ -10,12 +10,15 @@ import asyncio
 import os
 import select
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from queue import SimpleQueue
 
 from ..machines.wire.lines import LineSplitter, TooLong
 
 READ_BYTES = 1 << 20
+
+SLICE_SECONDS = 0.005
+"""How long lines may hold the event loop before it sees to others: one read may bring half a million of them."""
 
 
 class LineReader:
@@ -37,9 +40,9 @@ class LineReader:
             while data := self._read():
                 # One chunk under way at a time: a peer that writes faster than we work is held back by its own pipe.
                 self._taken.clear()
-                self._loop.call_soon_threadsafe(self._deliver, self._splitter.feed(data))
+                self._loop.call_soon_threadsafe(self._deliver, iter(self._splitter.feed(data)))
                 self._taken.wait()
-            self._loop.call_soon_threadsafe(self._deliver, self._splitter.finish())
+            self._loop.call_soon_threadsafe(self._deliver, iter(self._splitter.finish()))
             self._loop.call_soon_threadsafe(self._on_end)
         except RuntimeError:
             # The loop is closed: the process is ending for another reason.
@@ -54,12 +57,18 @@ class LineReader:
             except OSError:
                 return b""
 
-    def _deliver(self, lines: list[bytes | TooLong]) -> None:
+    def _deliver(self, lines: Iterator[bytes | TooLong]) -> None:
+        until = self._loop.time() + SLICE_SECONDS
         try:
             for line in lines:
                 self._on_line(line)
-        finally:
+                if self._loop.time() > until:
+                    self._loop.call_soon(self._deliver, lines)
+                    return
+        except BaseException:
             self._taken.set()
+            raise
+        self._taken.set()
 
 
 class LineWriter:

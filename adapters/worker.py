@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
+import weakref
 from collections.abc import Callable
 from queue import SimpleQueue
 from typing import Any, TypeVar
@@ -21,8 +22,9 @@ class Worker:
     def __init__(self, name: str) -> None:
         self._loop = asyncio.get_running_loop()
         self._calls: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
-        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
-        self._thread.start()
+        threading.Thread(target=_run, args=(self._calls,), name=name, daemon=True).start()
+        # A loop that is ended before its owner could close: the thread goes with the last one who knows it.
+        weakref.finalize(self, self._calls.put, None).atexit = False
 
     def submit(self, call: Callable[..., T], *arguments: Any) -> asyncio.Future[T]:
         """Queue a call; the future has its result, or its exception."""
@@ -43,14 +45,16 @@ class Worker:
         """Let the queued calls run, then end. Does not wait: await the future of the last call for that."""
         self._calls.put(None)
 
-    def _run(self) -> None:
-        while (call := self._calls.get()) is not None:
-            call()
-
     def _post(self, call: Callable[..., None], *arguments: Any) -> None:
         # A closed loop raises: nobody waits for the answer any more.
         with contextlib.suppress(RuntimeError):
             self._loop.call_soon_threadsafe(call, *arguments)
+
+
+def _run(calls: SimpleQueue[Callable[[], None] | None]) -> None:
+    while (call := calls.get()) is not None:
+        call()
+        del call  # it knows its worker
 
 
 def _finish(future: asyncio.Future[T], result: T) -> None:

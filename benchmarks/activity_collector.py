@@ -166,9 +166,11 @@ def focus_to_line() -> Iterator[Sides]:
         desktop = Desktop(stack)
         collector = desktop.collector()
         stack.callback(collector.close)
-        desktop.program.say("next")
-        desktop.program.line()
-        collector.until(is_told)
+        for _ in range(20):  # until it listens: what has the focus among so many widgets only an event tells
+            desktop.program.say("next")
+            desktop.program.line()
+            if collector.says(1.0) and is_told(json.loads(collector.line())):
+                break
         listener = desktop.start([sys.executable, "-P", "-c", LISTENER])
         listener.line()
         taken: list[float] = []
@@ -185,6 +187,7 @@ def focus_to_line() -> Iterator[Sides]:
         def bare() -> float:
             time.sleep(0.1)
             listener.say("ready")
+            listener.line()
             desktop.program.say("next")
             moved, _ = json.loads(desktop.program.line())
             return float(listener.line()) - moved
@@ -211,6 +214,7 @@ async def main():
     print("listens", flush=True)
     while await asyncio.to_thread(sys.stdin.readline):
         told.clear()
+        print("waits", flush=True)
         await told.wait()
         print(at, flush=True)
     await bus.close()

@@ -50,6 +50,31 @@ def keep_command(display: str | None, dialogs: Literal["fill", "natural"]) -> No
     sys.exit(keep(display, dialogs))
 
 
+@desktop_command.command("bridge")
+@click.option(
+    "--listen", metavar="HOST:PORT", default="127.0.0.1:19400", show_default=True, help="Where; a bare number is a port of 127.0.0.1."
+)
+@click.option("--token", help="What a browser must bring; random when left out. Others on this machine see a command line.")
+@click.option(
+    "--source", "kind", type=click.Choice(["x11", "portal", "display"]), envvar="MUXR_DESKTOP_SOURCE", default="x11", show_default=True
+)
+@click.option("--display", metavar=":N", envvar="MUXR_DESKTOP_X11_DISPLAY", help="The X display; the environment's by default.")
+@click.option("--display-id", type=click.IntRange(0, 2**32 - 1), envvar="MUXR_DESKTOP_DISPLAY_ID", help="The display of a Mac.")
+@click.option(
+    "--host", "hosts", multiple=True, metavar="NAME", help="A name under which browsers reach it, such as a proxy's. May be repeated."
+)
+def bridge_command(listen: str, **options: Any) -> None:
+    """Show a desktop live in a browser, at the address that is printed, until Ctrl-C."""
+    from .desktop_bridge import listen_address, run
+
+    try:
+        host, port = listen_address(listen)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--listen") from None
+    # `--host` adds names; where it listens is `--listen`'s.
+    run({**options, "host": host, "port": port})
+
+
 @desktop_command.command("capabilities")
 def capabilities_command() -> None:
     """Print what this machine can do, as JSON. Prompts nobody."""

@@ -103,6 +103,7 @@ def _desktop() -> Iterator[Finding]:
         from ..adapters.desklink.probe import display
 
         yield Finding("desktop", "X11 helper", "ok", "built")
+        yield _attempt("desktop", "colour conversion", "limited", _colours)
         yield _attempt("desktop", "display", "limited", display)
     else:
         yield Finding(
@@ -116,6 +117,16 @@ def _desktop() -> Iterator[Finding]:
         yield Finding("desktop", "private displays", "ok", "Xvfb is installed")
     else:
         yield Finding("desktop", "private displays", "limited", "Xvfb is not installed", "apt-get install xvfb")
+
+
+def _colours() -> str:
+    from ..adapters.desklink.x11_connection import lib
+
+    if not lib.tx_has_libyuv():
+        raise Unavailable(
+            "live pictures are converted by our own C; libyuv, which is optional, is faster", "apt-get install libyuv-dev, then pip install again"
+        )
+    return "libyuv"
 
 
 def _attempt(panel: str, what: str, otherwise: Status, probe: Callable[[], str]) -> Finding:

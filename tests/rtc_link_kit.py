@@ -251,7 +251,7 @@ class Run:
     # the receiver
 
     def arrive(self, now: float, what: object) -> None:
-        packet, number = what  # type: ignore[misc]  # as it was put in
+        packet, number = what
         full = number + max(0, round((max(self.came, default=0) - number) / 65536)) * 65536
         self.came[full] = now
         if packet.ssrc == 2:

@@ -11,22 +11,13 @@ answers. An input that breaks this is kept as a file, its name is printed, and t
 
 from __future__ import annotations
 
-import argparse
-import importlib.util
 import json
-import random
-import re
-import subprocess
 import sys
-import tempfile
-import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
-from pathlib import Path
 from typing import Any, Final
 
-from ..errors import LocalProtocolError, RemoteProtocolError
+from ..errors import LocalProtocolError
 from ..generated.termwright.models import AdapterInfo, SemanticFull
 from ..generated.termwright.vocabulary import WIRE_ERROR_CODE
 from ..machines.termwright.errors import DELTA_CODES, PARSER_CODES, PROTOCOL_VIOLATION_CODES, VALIDATION_CODES
@@ -39,6 +30,7 @@ from ..machines.termwright.semantic_state import SemanticState
 from ..machines.termwright.validate import check_snapshot, validate_snapshot
 from ..machines.wire.text import TERMWRIGHT, parse
 from .bundle import REPOSITORY
+from .fuzzing import Broken, Campaign, outcome
 
 VECTORS: Final = REPOSITORY / "tests" / "vectors" / "termwright"
 TOKEN, SESSION = "fuzz-token", "fuzz-session"
@@ -51,9 +43,6 @@ TOKENS: Final = tuple(
     b'null|true|-1|0|1e999|9007199254740992|1.0|[]|{}|"\\ud800"|"__proto__":|"extended":|"px":|"parentId":"root"|"status":"known"'
     b'|"labelledBy":["root"]|"state":{"offscreen":true}|"role":"generic"|[[[[[[[[[[|]]]]]]]]]]|\xf0\x9f\x8e\x89|\xed\xa0\x80'.split(b"|")
 )
-
-
-STATISTIC: Final = re.compile(r"^stat::(\w+):\s+(\d+)$", re.MULTILINE)
 #: What the adapter of the target `client` publishes.
 TREE: Final = {
     "columns": 80,
@@ -63,20 +52,6 @@ TREE: Final = {
     "coordinateSpace": {"status": "unknown", "reason": "provider-refresh"},
     "hitGrid": {"status": "unknown", "reason": "provider-refresh"},
 }
-
-
-class Broken(AssertionError):
-    """An input for which the library does what it must not."""
-
-
-def _code(allowed: frozenset[str], work: Callable[[], object]) -> tuple[str, object]:
-    """How `work` ended: a documented code, or `ok` and its answer."""
-    try:
-        return "ok", work()
-    except RemoteProtocolError as fault:
-        if fault.code not in allowed:
-            raise Broken(f"the code {fault.code!r} is not documented here") from fault
-        return fault.code, None
 
 
 def frames(data: bytes) -> str:
@@ -92,7 +67,7 @@ def _stream(chunks: Sequence[bytes]) -> tuple[list[bytes], str, int]:
     decoder = FrameDecoder(LIMITS["maxFrameBytes"])
     bodies: list[bytes] = []
     for chunk in chunks:
-        code, _ = _code(FRAME_CODES, lambda chunk=chunk: bodies.extend(decoder.bodies(chunk)))  # type: ignore[misc]  # a bound default
+        code, _ = outcome(FRAME_CODES, lambda chunk=chunk: bodies.extend(decoder.bodies(chunk)))  # type: ignore[misc]  # a bound default
         if code != "ok":
             return bodies, code, decoder.buffered
     return bodies, "ok", decoder.buffered
@@ -100,11 +75,11 @@ def _stream(chunks: Sequence[bytes]) -> tuple[list[bytes], str, int]:
 
 def messages(body: bytes) -> str:
     """One body, as an adapter's message and as the driver's."""
-    decoded, value = _code(FRAME_CODES, lambda: decode_body(body))
+    decoded, value = outcome(FRAME_CODES, lambda: decode_body(body))
     if decoded == "ok":
-        _code(MESSAGE_CODES, lambda: parse_adapter_message(value, LIMITS))
-    _code(MESSAGE_CODES, lambda: read_driver_message(body, LIMITS))
-    code, message = _code(MESSAGE_CODES, lambda: read_adapter_message(body, LIMITS))
+        outcome(MESSAGE_CODES, lambda: parse_adapter_message(value, LIMITS))
+    outcome(MESSAGE_CODES, lambda: read_driver_message(body, LIMITS))
+    code, message = outcome(MESSAGE_CODES, lambda: read_adapter_message(body, LIMITS))
     fast = ADAPTER_MESSAGES.accept(body, LIMITS)
     if fast is not None and code != "limit-exceeded":
         slow = ADAPTER_MESSAGES.read_value(parse(body, TERMWRIGHT), LIMITS)
@@ -122,28 +97,28 @@ def _plain(message: object) -> object:
 
 def snapshot(data: bytes) -> str:
     """A snapshot as a plain value. One that is accepted can be held."""
-    code, value = _code(FRAME_CODES, lambda: decode_body(data))
+    code, value = outcome(FRAME_CODES, lambda: decode_body(data))
     if code != "ok":
         return code
-    code, accepted = _code(frozenset(VALIDATION_CODES), lambda: validate_snapshot(value, LIMITS))
+    code, accepted = outcome(frozenset(VALIDATION_CODES), lambda: validate_snapshot(value, LIMITS))
     if code == "ok":
-        SemanticState.of(accepted, LIMITS)  # type: ignore[arg-type]  # what validate_snapshot answers
+        SemanticState.of(accepted, LIMITS)
     return code
 
 
 def delta(data: bytes) -> str:
     """A delta against a small tree. What it makes must be what full validation accepts, and the same when it comes in a message."""
-    code, value = _code(FRAME_CODES, lambda: decode_body(data))
+    code, value = outcome(FRAME_CODES, lambda: decode_body(data))
     if code != "ok":
         return code
     held = _held()
-    code, applied = _code(frozenset(DELTA_CODES), lambda: held.apply(value))
+    code, applied = outcome(frozenset(DELTA_CODES), lambda: held.apply(value))
     if code == "ok":
-        check_snapshot(applied.state.snapshot, LIMITS)  # type: ignore[attr-defined]  # what apply answers
-    sent, message = _code(MESSAGE_CODES, lambda: read_adapter_message(b'{"type":"semantic-delta","delta":%b}' % data, LIMITS))
+        check_snapshot(applied.state.snapshot, LIMITS)
+    sent, message = outcome(MESSAGE_CODES, lambda: read_adapter_message(b'{"type":"semantic-delta","delta":%b}' % data, LIMITS))
     if sent == "ok":
-        given, followed = _code(frozenset(DELTA_CODES), lambda: held.apply(message.delta))  # type: ignore[attr-defined]  # a SemanticDelta
-        if given != code or (given == "ok" and followed.state.snapshot != applied.state.snapshot):  # type: ignore[attr-defined]  # as above
+        given, followed = outcome(frozenset(DELTA_CODES), lambda: held.apply(message.delta))
+        if given != code or (given == "ok" and followed.state.snapshot != applied.state.snapshot):
             raise Broken(f"a delta ends as {code} when it is a value, and as {given} when it is a message")
     return code
 
@@ -232,112 +207,8 @@ def _json(value: object) -> bytes:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 
 
-def mutated(data: bytes, others: Sequence[bytes], chance: random.Random) -> bytes:
-    """A few edits of one input: bits, cuts, repeats, JSON tokens, and a piece of another input."""
-    changed = bytearray(data)
-    for _ in range(chance.randint(1, 6)):
-        start = chance.randint(1, max(len(changed), 1))
-        end = min(len(changed), start + chance.choice((1, 1, 2, 4, 8, 32)))
-        match chance.randrange(6):
-            case 0 if start < len(changed):
-                changed[start] ^= 1 << chance.randrange(8)
-            case 1:
-                del changed[start:end]
-            case 2:
-                changed[end:end] = changed[start:end] * chance.choice((1, 2, 70))
-            case 3:
-                changed[start:start] = chance.choice(TOKENS)
-            case 4:
-                changed[start:end] = chance.choice(TOKENS)
-            case _:
-                other = chance.choice(others)
-                place = chance.randrange(len(other))
-                changed[start:end] = other[place : place + chance.randint(1, 64)]
-    return bytes(changed[: LIMITS["maxFrameBytes"]])
-
-
-def by_mutation(target: str, seconds: float, seed: int, into: Path) -> bool:
-    """Our own loop; whether nothing broke. It keeps inputs that ended in a way not seen before, and goes on from them too."""
-    chance, pool, attack = random.Random(seed), seeds(target), TARGETS[target]
-    ends: Counter[str] = Counter()
-    until, tried = time.monotonic() + seconds, 0
-    fresh = list(pool)
-    while time.monotonic() < until:
-        data = fresh.pop() if fresh else mutated(chance.choice(pool), pool, chance)
-        tried += 1
-        try:
-            end = attack(data)
-        except Exception as fault:
-            kept = into / f"broken-{target}-{seed}-{tried}"
-            kept.write_bytes(data)
-            print(f"{target}: {kept}: {type(fault).__name__}: {fault}", file=sys.stderr)
-            return False
-        if not ends[end]:
-            pool.append(data)
-        ends[end] += 1
-    print(
-        f"{target}: {tried:,} runs by mutation (atheris is not installed), seed {seed}; {len(ends)} ways to end, nothing broke", flush=True
-    )
-    return True
-
-
-#: What runs inside atheris: it measures the bytecode of what is imported within its block.
-CHILD: Final = f"""
-import sys
-import atheris
-with atheris.instrument_imports(include=["{__package__.rpartition(".")[0]}.machines"]):
-    from {__package__}.fuzz_termwright import TARGETS
-attack = TARGETS[sys.argv.pop(1)]
-def run(data):
-    attack(data)
-atheris.Setup(sys.argv, run)
-atheris.Fuzz()
-"""
-
-
-def by_coverage(target: str, seconds: float, seed: int, into: Path) -> bool:
-    """atheris, in a process of its own, since it ends the process that it runs in; whether nothing broke."""
-    with tempfile.TemporaryDirectory(prefix="fuzz-termwright-") as folder:
-        corpus, words = Path(folder, "corpus"), Path(folder, "words")
-        corpus.mkdir()
-        for number, data in enumerate(seeds(target)):
-            (corpus / str(number)).write_bytes(data)
-        escaped = ("".join(map(r"\x{:02x}".format, token)) for token in TOKENS)
-        words.write_text("".join(f'"{token}"\n' for token in escaped))
-        prefix = f"-artifact_prefix={into.resolve()}/broken-{target}-"
-        options = [f"-max_total_time={int(seconds)}", f"-seed={seed}", f"-dict={words}", prefix]
-        bounds = ["-max_len=20000", "-timeout=20", "-rss_limit_mb=1024", "-verbosity=0", "-print_final_stats=1"]
-        command = [sys.executable, "-c", CHILD, target, *options, *bounds, str(corpus)]
-        ended = subprocess.run(command, cwd=folder, capture_output=True, text=True, errors="replace", check=False)
-    said = ended.stdout + ended.stderr
-    stats = dict(STATISTIC.findall(said))
-    if ended.returncode or not int(stats.get("number_of_executed_units", 0)):
-        print(f"{target}: atheris ended with {ended.returncode}:\n{said[-4000:]}", file=sys.stderr)
-        return False
-    runs, found = int(stats["number_of_executed_units"]), int(stats["new_units_added"])
-    print(f"{target}: {runs:,} runs by atheris, seed {seed}; {found:,} inputs reached something new, nothing broke", flush=True)
-    return True
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line: 0 when nothing broke, 1 otherwise."""
-    parser = argparse.ArgumentParser(prog="python -m triptych.tools.fuzz_termwright", description="Fuzz the termwright library.")
-    parser.add_argument("--target", choices=TARGETS, action="append", help="only this one; may be given again (all of them)")
-    parser.add_argument("--seconds", type=float, default=60.0, help="how long each target has (60)")
-    parser.add_argument("--seed", type=int, default=1, help="the same seed tries the same mutations (1)")
-    parser.add_argument("--into", type=Path, default=Path(), help="where an input that breaks something is kept (the working directory)")
-    parser.add_argument("--input", type=Path, help="only run this kept input of the target again")
-    options = parser.parse_args(arguments)
-    chosen: list[str] = options.target or list(TARGETS)
-    if options.input is not None:
-        if len(chosen) != 1:
-            parser.error("--input needs one --target")
-        print(TARGETS[chosen[0]](options.input.read_bytes()))
-        return 0
-    way = by_coverage if importlib.util.find_spec("atheris") else by_mutation
-    sound = [way(target, options.seconds, options.seed, options.into) for target in chosen]
-    return int(not all(sound))
+CAMPAIGN: Final = Campaign(f"{__package__}.fuzz_termwright", "Fuzz what reads termwright.", TARGETS, seeds, TOKENS, LIMITS["maxFrameBytes"])
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(CAMPAIGN.main())

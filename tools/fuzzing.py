@@ -17,13 +17,25 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
+
+from ..errors import RemoteProtocolError
 
 STATISTIC: Final = re.compile(r"^stat::(\w+):\s+(\d+)$", re.MULTILINE)
 
 
 class Broken(AssertionError):
     """An input for which the library does what it must not."""
+
+
+def outcome(allowed: frozenset[str], work: Callable[[], object]) -> tuple[str, Any]:
+    """How `work` ended: one of the documented codes `allowed`, or `ok` and its answer."""
+    try:
+        return "ok", work()
+    except RemoteProtocolError as fault:
+        if fault.code not in allowed:
+            raise Broken(f"the code {fault.code!r} is not documented here") from fault
+        return fault.code, None
 
 
 @dataclass(frozen=True)
@@ -113,9 +125,7 @@ class Campaign:
         parser.add_argument("--target", choices=self.targets, action="append", help="only this one; may be given again (all of them)")
         parser.add_argument("--seconds", type=float, default=60.0, help="how long each target has (60)")
         parser.add_argument("--seed", type=int, default=1, help="the same seed tries the same mutations (1)")
-        parser.add_argument(
-            "--into", type=Path, default=Path(), help="where an input that breaks something is kept (the working directory)"
-        )
+        parser.add_argument("--into", type=Path, default=Path(), help="where an input that breaks something is kept (.)")
         parser.add_argument("--input", type=Path, help="only run this kept input of the target again")
         options = parser.parse_args(arguments)
         chosen: list[str] = options.target or list(self.targets)

@@ -118,7 +118,8 @@ class FixtureSource:
         if self._looks < LOOKS or not self._waiting:
             return
         before, self._scene = self._scene, self._waiting.popleft()
-        self._number, self._looks = self._number + 1, 0
+        # The first look after a wake reconciles, and tells nothing.
+        self._number, self._looks = self._number + 1, -1 if self._scene.power == "wake" else 0
         self.broken = (before.trusted, before.reason) != (self._scene.trusted, self._scene.reason) or not self._scene.trusted
         if self._scene.power:
             self._asleep = self._scene.power == "sleep"

@@ -80,22 +80,19 @@ class CollectorHost:
         self._session = HostSession(capture.unknown_fields)
         self._ownership = ownership
         self._process: PipedProcess | None = None
-        self._splitter, self._readable = CollectorLines(), True
-        self._heard_bytes = False
+        self._splitter, self._readable, self._heard_bytes = CollectorLines(), True, False
         self._judge = Judge(capture)
         self._clocks = clocks or read_clocks
         first = self._clocks()
         self._watch, self._now_ms = ClockWatch(first), first.wall_ms
-        self._diagnostics = 0
+        self._diagnostics = self._last_ticket = 0
         self._queue = WriteQueue(store, self._count, self._record_moved, self._record_failed)
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._tickets: dict[int, asyncio.Future[None]] = {}
-        self._last_ticket = 0
         self._tasks: set[asyncio.Task[None]] = set()
         self._failure: BaseException | None = None
-        self._gone = asyncio.Event()
+        self._gone, self._stepped = asyncio.Event(), asyncio.Event()
         self._restarting, self._ending = asyncio.Lock(), False
-        self._stepped = asyncio.Event()
         self.stderr = b""
         self.sweep_failed_at_ms: int | None = None
 

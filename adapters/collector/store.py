@@ -212,7 +212,7 @@ class Store:
             tombstone = store_deletion.begin(self._db, scope, now_ms)
         observations = deleted = rebuilt = 0
         for piece in pieces:
-            time.sleep(store_deletion.PAUSE)
+            began = time.monotonic()
             with self._changing(anew=True):
                 done = store_deletion.delete(self._db, self._episodes, scope, now_ms, self._days(), piece, tombstone)
             observations, deleted, rebuilt = (
@@ -220,6 +220,8 @@ class Store:
                 deleted + done.episodes_deleted,
                 rebuilt + done.episodes_rebuilt,
             )
+            if time.monotonic() - began > store_deletion.NOTICED:
+                time.sleep(store_deletion.PAUSE)
         return Deleted(observations, deleted, rebuilt)
 
     def sweep(self, now_ms: int) -> Swept:

@@ -28,10 +28,13 @@ _ADD_TO_LOG = """UPDATE deletion_log SET observations_deleted = observations_del
   episodes_rebuilt = episodes_rebuilt + ? WHERE id = ?"""
 
 PIECE = 50_000
-"""Observations that go at once; about a second."""
+"""Observations that are looked at in one piece: it takes less than a second."""
 
 PAUSE = 0.3
-"""Seconds between two pieces: longer than a host that records waits between two tries."""
+"""Seconds after a piece that held others up: longer than a host that records waits between two tries."""
+
+NOTICED = 0.1
+"""Seconds of a piece that others do notice."""
 
 EARLIEST, LATEST = -1, 2**53
 
@@ -47,17 +50,17 @@ _PROVENANCE = """SELECT e.id, e.started_at_ms, e.ended_at_ms, complete,
 
 def pieces(database: Database, scope: Scope) -> list[Interval]:
     """The stretches of time, oldest first, in which to delete what is large; empty for what goes at once."""
-    values: tuple[Any, ...]
     match scope:
-        case App(bundle_id):
-            rows, values = "bundle_id = ?", (bundle_id,)
+        case App():
+            start_ms, end_ms = EARLIEST, LATEST  # what is left of every episode between is built again, and that is what takes the time
         case TimeRange(start_ms, end_ms):
-            rows, values = "observed_at_ms >= ? AND observed_at_ms < ?", (start_ms, end_ms)
+            pass
         case _:
             return []
-    every = f"SELECT observed_at_ms AS at, row_number() OVER (ORDER BY observed_at_ms) AS number FROM observations WHERE {rows}"
+    every = """SELECT observed_at_ms AS at, row_number() OVER (ORDER BY observed_at_ms) AS number FROM observations
+               WHERE observed_at_ms >= ? AND observed_at_ms < ?"""
     borders = [EARLIEST]
-    for (at_ms,) in database.execute(f"SELECT at FROM ({every}) WHERE number % ? = 0", (*values, PIECE)).fetchall():
+    for (at_ms,) in database.execute(f"SELECT at FROM ({every}) WHERE number % ? = 0", (start_ms, end_ms, PIECE)).fetchall():
         begins = database.execute("SELECT min(started_at_ms) FROM episodes WHERE started_at_ms > ?", (at_ms,)).fetchone()[0]
         if begins is not None and begins > borders[-1]:
             borders.append(begins)

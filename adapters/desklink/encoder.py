@@ -69,7 +69,7 @@ class Encoder:
         self._vp9: Vp9 | None = _open(self._size, fps, kbps, wanted)
         self.name = self._vp9.name
         """The library and its version, such as "libvpx v1.12.0"."""
-        self.halves = self._vp9.halves
+        self.halves = self._vp9.halves and min(width, height) >= 4
         """Whether `half` is heard."""
 
     def encode(self, picture: Picture, *, key: bool = False, refine: bool = False, half: bool = False, kbps: int | None = None) -> Encoded:

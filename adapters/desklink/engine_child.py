@@ -71,14 +71,13 @@ class EngineChild:
         with contextlib.suppress(ConnectionError):
             self.send(SHUTDOWN.strip())
             await self._process.stdin.drain()
-        for harder in (self._process.terminate, self._process.kill, None):
+        for harder in (self._process.terminate, self._process.kill):
             try:
                 await asyncio.wait_for(self._process.wait(), seconds)
-            except TimeoutError:
-                if harder is not None:
-                    harder()
-            else:
                 break
+            except TimeoutError:
+                with contextlib.suppress(ProcessLookupError):
+                    harder()
         await self._reading
 
     async def _read(self, on_error: Callable[[str], None]) -> None:

@@ -1,8 +1,8 @@
 """The engine on stdio: request lines in, answers and events out, and an end that leaves nothing pressed; called by `desktop serve`.
 
 stdout carries only the protocol: descriptor 1 itself is turned towards stderr, so that nothing printed by anybody can get between two
-lines. It never holds the engine up: what the consumer leaves unread waits in memory, up to a bound. No socket is opened (desklink v3,
-"Starting the engine").
+lines. It never holds the engine up: what the consumer leaves unread waits in memory, up to a bound. No socket is opened but those of a
+session's peer connection (desklink v3, "Starting the engine").
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from ...machines.wire.lines import LineSplitter
 from ..log import get_logger
 from ..stdio import LineReader, LineWriter
 from .host import Host
-from .transport import NoTransport, Reports, Transport
+from .transport import Reports, Transport
+from .webrtc.transport import available
 
 log = get_logger()
 
@@ -36,8 +37,10 @@ MOST_UNREAD_BYTES = 32 << 20
 """A consumer that leaves more than this unread has stopped: the engine ends as at the end of its input."""
 
 
-def serve(transport: Callable[[Reports], Transport] = NoTransport) -> int:
+def serve(transport: Callable[[Reports], Transport] | None = None) -> int:
     """Serve one consumer until it, or a signal, ends it. Returns the exit status: 0, or 1 when the engine itself broke.
+
+    Without a `transport` it is WebRTC, where its libraries are installed.
 
     Raises Unavailable when a standard stream is closed.
     """
@@ -50,7 +53,7 @@ def serve(transport: Callable[[Reports], Transport] = NoTransport) -> int:
         raise Unavailable("the engine needs its standard streams, and one of them is closed", "start it on pipes") from None
     if os.geteuid() == 0:
         log.warning("running as root works, and is not needed: run the engine as the user of the desktop")
-    return asyncio.run(_serve(0, lines, transport))
+    return asyncio.run(_serve(0, lines, transport or available()))
 
 
 async def _serve(stdin: int, stdout: int, transport: Callable[[Reports], Transport]) -> int:

@@ -193,7 +193,21 @@ class X11Source:
 
     def _judge(self, text: bytes, present: Present) -> dict[str, Any] | Clipboard:
         assert self._control is not None
+        if self._device is not None and self._device.lost:
+            self._replace_device(self._device, self._control)
         return judge(self._control, self._device, text, present)
+
+    def _replace_device(self, lost: X11Input, control: ControlInput) -> None:
+        """Input has a connection of its own, which somebody may end alone (`xkill`); a display that is gone is the capture's to report."""
+        from .x11_input import X11Input
+
+        try:
+            self._device = X11Input(self._display)
+            lost.close()
+            # The guard of the lost connection lifts what was held; where that was killed too, these edges do.
+            carry_out(self._device, control.release_all())
+        except (Unavailable, OSError) as error:
+            log.info("the input could not be connected again", reason=str(error))
 
     def _lift(self) -> None:
         if self._control is not None and (edges := self._control.release_all()):

@@ -114,13 +114,15 @@ class X11Capture:
     def wait_damage(self, timeout: float | None) -> tuple[Box, ...]:
         """Sleep until something is drawn, for `timeout` seconds at most (None: without end); the boxes that cover it.
 
-        Empty when the time passed, a signal came or `wake()` was called, even before the wait. After a resize of the root window `size`
-        is new, and the one box is all of it. The first call returns at once, since all is new.
+        Empty when the time passed, a signal came or `wake()` was called, even before the wait; a look that does not wait (0) leaves that
+        call for the next one. After a resize of the root window `size` is new, and the one box is all of it. The first call returns at
+        once, since all is new.
         """
         milliseconds = -1 if timeout is None else math.ceil(timeout * 1000)
         with self._lock:
             self._check_open()
-            count = lib.tx_capture_wait(self._handle, self._wake, milliseconds, self._damage, MOST_BOXES)
+            wake = self._wake if milliseconds else -1
+            count = lib.tx_capture_wait(self._handle, wake, milliseconds, self._damage, MOST_BOXES)
             if count == lib.TX_WOKEN:
                 os.eventfd_read(self._wake)
                 return ()

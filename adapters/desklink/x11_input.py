@@ -50,6 +50,12 @@ class X11Input:
         self._interrupted = threading.Event()
         self.guard.start()
 
+    @property
+    def lost(self) -> bool:
+        """Whether the server, or somebody on it, has ended the connection. Asks the server nothing, so it costs no wait."""
+        with self._lock:
+            return bool(lib.tx_input_drain(self._open()) == lib.TX_LOST)
+
     def move(self, x: int, y: int) -> None:
         """Put the pointer on a pixel of the root window; the server clamps what lies outside."""
         with self._lock:

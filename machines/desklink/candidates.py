@@ -25,7 +25,7 @@ _PREFERENCE: Final[dict[Type, int]] = {"host": 126, "prflx": 110, "srflx": 100, 
 _TCP_DIRECTION: Final = 4  # RFC 6544 §4.2: a passive candidate of a host; active ones are never ours
 _FORM: Final = re.compile(
     r"(?:a=)?candidate:(?P<foundation>[A-Za-z0-9+/]{1,32}) (?P<component>[0-9]{1,5}) (?P<transport>[A-Za-z]{3}) (?P<priority>[0-9]{1,10})"
-    r" (?P<host>\S{1,255}) (?P<port>[0-9]{1,5}) typ (?P<type>host|srflx|prflx|relay)(?P<rest>(?: \S+ \S+)*) *",
+    r" (?P<host>[!-~]{1,255}) (?P<port>[0-9]{1,5}) typ (?P<type>host|srflx|prflx|relay)(?P<rest>(?: [!-~]+ [!-~]+)*) *",
     re.ASCII,
 )
 _NAME: Final = re.compile(r"(?=.{1,255}$)(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)*[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?")

@@ -15,8 +15,8 @@ from .transport_cc import Arrival
 
 BASE_WINDOW: Final = 15.0  # seconds; the least delay is that of this window and the one before
 STANDING: Final = 0.200  # seconds: a queue that was empty once in this time does not stand
-LONG_STANDING: Final = 0.400  # seconds: nor does a short one, which on a path that jitters may be none, in this time
-SHORT_QUEUE: Final = 0.045  # seconds
+LONG_STANDING: Final = 0.500  # seconds: nor does a short one, which on a path that jitters may be none, in this time
+SHORT_QUEUE: Final = 0.035  # seconds
 STANDING_PACKETS: Final = 6  # fewer say little about a path that jitters; then those of up to a second are looked at
 STANDING_LONGEST: Final = 1.0
 DELIVERED: Final = 0.500  # seconds

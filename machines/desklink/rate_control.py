@@ -19,6 +19,7 @@ MOST_FLOOR_KBPS: Final = 1000  # a higher floor would drown a slow path
 
 QUEUED: Final = 0.025  # seconds in queues: too much is sent
 CLEAR: Final = 0.010  # seconds in queues: more may be sent
+NOISE: Final = 0.004  # seconds: a queue that has not grown by more since the last change is a path that jitters
 BACK_OFF: Final = 0.85  # of what was delivered
 BACK_OFF_EVERY: Final = 0.300
 LOSS_CUT: Final = 0.7
@@ -34,7 +35,7 @@ USED: Final = 0.5  # a target of which less is delivered has not been tried
 
 HEADROOM: Final = 1.25  # the encoder's bits drain this much faster than the target
 FRAME_BURST: Final = 0.060  # seconds of that may be owed when the next picture goes
-WINDOW: Final = 0.060  # seconds of the target, beyond a round trip and its feedback, that may be under way
+WINDOW: Final = 0.050  # seconds of the target, beyond a round trip and its feedback, that may be under way
 LEAST_WINDOW: Final = 6_000  # bytes
 FEEDBACK_EVERY: Final = 0.100  # seconds, until it is measured
 LONGEST_INTERVAL: Final = 0.250  # seconds: feedback comes more often while anything is sent
@@ -68,6 +69,7 @@ class RateController:
         self._owed, self._owed_at = 0.0, now
         self._key_wanted, self._key_at = False, float("-inf")
         self._report = PathReport(None, 0.0)
+        self._queue = 0.0  # what stood in queues when the target changed last
         self._remb: float | None = None
 
     @property
@@ -139,7 +141,7 @@ class RateController:
                 self._backed_off_at = now
                 self._set(BACK_OFF * delivered, now)
             return
-        clear = path.queue is None or path.queue < CLEAR
+        clear = path.queue is None or path.queue < max(CLEAR, self._queue + NOISE)
         lost = path.loss
         if lost is not None and lost > max(MUCH_LOSS, path.usual_loss + 2 * LOSS_ROOM):
             if now - self._changed_at >= GROW_EVERY:
@@ -166,6 +168,7 @@ class RateController:
         most = self._ceiling if self._remb is None or self._heard_at is not None else min(self._ceiling, self._remb)
         self._target = max(self.floor_kbps, min(kbps, most))
         self._changed_at = now
+        self._queue = self._report.queue or 0.0
 
     # what goes out
 

@@ -36,7 +36,7 @@ MOST_EXTENSIONS: Final = 256
 
 _PROFILES: Final = {0x42: "Baseline", 0x4D: "Main", 0x58: "Extended", 0x64: "High", 0x6E: "High 10", 0x7A: "High 4:2:2", 0xF4: "High 4:4:4"}
 _TOKEN: Final = re.compile(r"[!#-'*+\-.0-9A-Z^-~]{1,64}")
-_SECTION: Final = re.compile(r"([a-z]{1,32}) ([0-9]{1,5})(?:/[0-9]{1,5})? (\S{1,64})((?: \S{1,64})+) *", re.ASCII)
+_SECTION: Final = re.compile(r"([a-z]{1,32}) ([0-9]{1,5})(?:/[0-9]{1,5})? ([!-~]{1,64})((?: [!-~]{1,64})+) *", re.ASCII)
 _ICE: Final = re.compile(r"[A-Za-z0-9+/]{4,256}")
 _FINGERPRINT: Final = re.compile(r"([A-Za-z0-9-]{1,32}) ((?:[0-9A-Fa-f]{2}:){15,63}[0-9A-Fa-f]{2})", re.ASCII)
 _HASH_BYTES: Final = {"sha-256": 32, "sha-384": 48, "sha-512": 64}

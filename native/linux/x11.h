@@ -65,6 +65,9 @@ int32_t tx_input_move(tx_input *input, int32_t x, int32_t y);
 int32_t tx_input_button(tx_input *input, int32_t button, int32_t down);
 int32_t tx_input_key(tx_input *input, int32_t keycode, int32_t down);
 
+/* Take what arrived, without asking the server anything: it only tells of changes of the keymap. TX_LOST when the connection is gone, else 0. */
+int32_t tx_input_drain(tx_input *input);
+
 /* Wait until the server has acted on everything sent so far. */
 int32_t tx_input_sync(tx_input *input);
 

@@ -28,9 +28,6 @@ struct tx_input {
     uint8_t keymap_event;
 };
 
-/* Take what arrived: it only tells of changes of the keymap. TX_LOST when the connection is gone. */
-int32_t tx_input_drain(tx_input *input);
-
 /* Negotiate XKB on the input connection, and ask to be told of changes; 0 when the server lacks it. */
 int32_t tx_keymap_start(tx_input *input);
 

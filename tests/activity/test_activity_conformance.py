@@ -177,6 +177,25 @@ class TestFactStreams:
         assert said[0]["platform"] == "win32"
         assert [one["privacy"].get("reason") for one in said if one["type"] == "observation"] == [None, "secure-field", None]
 
+    def test_a_step_is_done_when_all_that_follows_from_it_was_said(self, tmp_path: Path) -> None:
+        """The suite judges then. The first look after a wake says nothing."""
+        made = json.loads((ROOT / "tests" / "vectors" / "collector" / "fact-sleep.json").read_text("utf-8"))["platforms"]["linux"]
+        steps = [line["fact"] for line in made["lines"] if "fact" in line]
+        facts = tmp_path / "facts.jsonl"
+        facts.write_text("".join(json.dumps(line) + "\n" for line in (made["start"], *steps)))
+        command = next(line["command"] for line in made["lines"] if "command" in line)
+        env = {"PATH": "/usr/bin", FIXTURE_VARIABLE: str(facts)}
+        said: list[dict[str, Any]] = []
+        with subprocess.Popen(collect_command(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env) as process:
+            assert process.stdin is not None and process.stdout is not None
+            process.stdin.write(json.dumps(command).encode() + b"\n")
+            process.stdin.flush()
+            while not said or said[-1].get("code") != "fixture" or said[-1]["message"] != str(len(steps)):
+                said.append(json.loads(process.stdout.readline()))
+            process.stdin.close()
+        assert len([one for one in said if one["type"] == "observation"]) == 2
+        assert [one.get("reason") for one in said if one["type"] == "state"][-2:] == ["sleep", "wake"]
+
 
 class TestFixtureSource:
     def test_without_the_variable_there_is_none(self) -> None:

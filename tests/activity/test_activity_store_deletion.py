@@ -328,6 +328,7 @@ TestRecord.settings = TestRecordInPieces.settings = settings(
 
 def test_a_large_deletion_lets_others_write_and_nothing_comes_back_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store_deletion, "PIECE", 500)
+    monkeypatch.setattr(store_deletion, "NOTICED", 0.0)
     with opened(tmp_path / "history") as store, opened(tmp_path / "history") as other:
         store.add([admitted(number, NOW + number * 1000, app=(EDITOR, FILES)[number // 10 % 2]) for number in range(4000)])
         wrote: list[Added] = []
@@ -340,10 +341,12 @@ def test_a_large_deletion_lets_others_write_and_nothing_comes_back_meanwhile(tmp
         monkeypatch.setattr("triptych.adapters.collector.store.time.sleep", meanwhile)
         deleted = store.delete(App(EDITOR), NOW + DAY_MS)
         assert len(wrote) >= 4 and set(wrote) == {Added(1, 0, 1)}
-        assert deleted.observations == 2000 + len(wrote), "what came before the last piece goes with it"
+        assert deleted.observations == 2000 + len(wrote) - 1, "what came before the last piece goes with it"
         kept = store.observations(limit=10_000)
-        assert {row.bundle_id for row in kept} == {FILES} and len(kept) == 2000
-        told = told_again(admitted(number, NOW + number * 1000, app=FILES) for number in range(4000) if number // 10 % 2)
+        late = admitted(5000 + len(wrote) - 1, NOW + DAY_MS + len(wrote), app=EDITOR)
+        assert [row.seq for row in kept if row.bundle_id == EDITOR] == [late.facts.seq] and len(kept) == 2001
+        rest = [admitted(number, NOW + number * 1000, app=FILES) for number in range(4000) if number // 10 % 2]
+        told = told_again([*rest, late])
         assert [brief(one) for one in every_episode(store)] == [one.brief for one in told]
         log = store._db.execute("SELECT scope, bundle_id, observations_deleted, episodes_deleted, episodes_rebuilt FROM deletion_log")
         assert log.fetchall() == [("app", EDITOR, deleted.observations, deleted.episodes_deleted, deleted.episodes_rebuilt)]

@@ -249,6 +249,31 @@ def test_a_session_whose_guard_was_killed_is_guarded_by_the_next(bare_display: P
         eventually(lambda: nothing_down(look), "nothing is down")
 
 
+@pytest.mark.parametrize("first", ["the guard", "the program"])
+def test_a_program_and_its_guard_that_are_killed_in_the_same_instant(bare_display: PrivateDisplay, look: X11Input, first: str) -> None:
+    with program(bare_display, PROGRAM, "stay") as (process, guard):
+        named = Path(f"/proc/{guard}/comm")
+        eventually(lambda: named.read_text() == "triptych-guard\n", "the guard has begun")
+        assert look.pressed() == {SHIFT, A}
+        pids = [int(guard), process.pid] if first == "the guard" else [process.pid, int(guard)]
+        for pid in pids:
+            os.kill(pid, signal.SIGKILL)
+        process.wait()
+        eventually(lambda: nothing_down(look), "nothing is down")
+
+
+def test_the_spare_of_a_guard_ends_with_it(bare_display: PrivateDisplay) -> None:
+    with X11Input(bare_display.name) as hand:
+        guard = hand.guard.pid
+        assert guard is not None
+        children = Path(f"/proc/{guard}/task/{guard}/children")
+        eventually(lambda: children.read_text() != "", "the spare is there")
+        (spare,) = map(int, children.read_text().split())
+        handle = handle_of(spare)
+    assert gone(handle)
+    os.close(handle)
+
+
 def _guards(tasks: Path) -> set[int]:
     return {int(pid) for task in tasks.iterdir() for pid in (task / "children").read_text().split()}
 

@@ -90,6 +90,8 @@ def test_reflexive_and_relayed_candidates_have_their_base() -> None:
         "candidate:1 1 tcp 1 192.0.2.7 5 typ host",
         "candidate:1 1 udp 1 192.0.2.7 5 typ host raddr 192.0.2.8 rport 70000",
         "candidate:1 1 udp 1 192.0.2.7 5 typ host ufrag a\u00fc\u00fcc",
+        "candidate:1 1 udp 1 192.0.2.7 5 typ host a b\x1fc",
+        "candidate:1 1 udp 1 192.0.2.7 5 typ host a \u00a0",
         "candidate:1 1 udp ١ 192.0.2.7 5 typ host",
         "candidate:1 1 udp 1 192.0.2.7 5 typ host\ncandidate:1 1 udp 1 192.0.2.7 5 typ host",
         "candidate:1 1 udp 1 192.0.2.7 5 typ host" + " x y" * 300,

@@ -119,6 +119,15 @@ def test_wake_ends_a_wait_at_once_from_another_thread(capture: X11Capture) -> No
     assert capture.wait_damage(None) == ()
 
 
+def test_a_look_without_waiting_leaves_the_wake_for_the_next_wait(capture: X11Capture) -> None:
+    assert capture.wait_damage(5) == (WHOLE,)
+    capture.wake()
+    assert capture.wait_damage(0) == ()
+    began = time.monotonic()
+    assert capture.wait_damage(5) == ()
+    assert time.monotonic() - began < 1
+
+
 def test_close_wakes_a_waiting_thread_and_is_final(capture: X11Capture) -> None:
     capture.wait_damage(5)
     answers: list[object] = []

@@ -56,6 +56,22 @@ def test_a_missing_package_is_named_with_the_command_that_mends_it(monkeypatch: 
     assert found["X11 helper"].status == "missing"
 
 
+def test_libyuv_is_named_as_optional(monkeypatch: pytest.MonkeyPatch) -> None:
+    from triptych.adapters.desklink import x11_connection
+
+    class Lib:
+        def __init__(self, has: int) -> None:
+            self.tx_has_libyuv = lambda: has
+
+    def finding(has: int) -> doctor.Finding:
+        monkeypatch.setattr(x11_connection, "lib", Lib(has))
+        return doctor._attempt("desktop", "colour conversion", "limited", doctor._colours)
+
+    assert (finding(1).status, finding(1).detail) == ("ok", "libyuv")
+    assert (finding(0).status, finding(0).remedy) == ("limited", "apt-get install libyuv-dev, then pip install again")
+    assert "optional" in finding(0).detail
+
+
 def test_what_a_probe_cannot_do_becomes_a_finding() -> None:
     def probe() -> str:
         raise Unavailable("no such thing", "get one")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from triptych.tools import fuzz_termwright
-from triptych.tools.fuzz_termwright import TARGETS, by_mutation, main, seeds
+from triptych.tools.fuzz_termwright import CAMPAIGN, TARGETS, seeds
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -19,7 +19,7 @@ def test_every_vector_holds_as_an_input(target: str) -> None:
 
 
 def test_a_run_is_counted(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    assert by_mutation("marker", 0.05, 1, tmp_path)
+    assert CAMPAIGN.by_mutation("marker", 0.05, 1, tmp_path)
     assert capsys.readouterr().out.startswith("marker: ")
     assert list(tmp_path.iterdir()) == []
 
@@ -28,11 +28,11 @@ def test_an_input_that_breaks_something_is_kept_and_runs_again(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(fuzz_termwright, "verify_marker", lambda *_: 9)  # it takes every payload for a proof
-    assert not by_mutation("marker", 5.0, 1, tmp_path)
+    assert not CAMPAIGN.by_mutation("marker", 5.0, 1, tmp_path)
     (kept,) = tmp_path.iterdir()
     assert "nobody signed" in capsys.readouterr().err
     with pytest.raises(fuzz_termwright.Broken):
-        main(["--target", "marker", "--input", str(kept)])
+        CAMPAIGN.main(["--target", "marker", "--input", str(kept)])
 
 
 def test_the_command_runs_the_targets_that_it_is_given(tmp_path: Path) -> None:

@@ -1,0 +1,109 @@
+"""A desktop session among programs that wish it ill: connections that are killed, storms, awaits that are cancelled; nothing stays down."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from desklink_kit import EngineProcess
+from triptych.adapters.desklink.x11_input import X11Input
+from triptych.adapters.display import PrivateDisplay
+from triptych.adapters.worker import Worker
+from triptych.engine import desktop
+from x11_kit import Client, eventually
+
+pytestmark = pytest.mark.display
+
+SHIFT, F5 = 50, 71
+
+
+@pytest.fixture
+def look(bare_display: PrivateDisplay) -> Iterator[X11Input]:
+    """Somebody who only looks at the keys."""
+    with X11Input(bare_display.name) as opened:
+        yield opened
+
+
+def nothing_down(look: X11Input) -> bool:
+    return look.pressed() == frozenset() and look.pointer()[2] == frozenset()
+
+
+def input_windows(client: Client) -> set[int]:
+    """The windows that stand for input connections."""
+    return {window for window in client.stack() if client.numbers(window, "_TRIPTYCH_INPUT")}
+
+
+@pytest.mark.parametrize("guarded", [True, False], ids=["guarded", "its guard is killed first"])
+def test_an_input_connection_that_is_killed_alone_is_made_anew(bare_display: PrivateDisplay, look: X11Input, guarded: bool) -> None:
+    async def main() -> None:
+        with Client(bare_display) as client:
+            others = input_windows(client)
+            async with desktop.open(bare_display.name, ("view", "control")) as session:
+                await session.hold("Shift")
+                await session.hold("F5")
+                assert look.pressed() == {SHIFT, F5}
+                for _ in range(3):
+                    (window,) = input_windows(client) - others
+                    if not guarded:
+                        kill_guards(os.getpid(), keep=look.guard.pid)
+                    client.core.KillClient(window)
+                    client.sync()
+                    # The next message is carried out, and what was held is forgotten with the connection.
+                    await session.move(30, 40)
+                    assert look.pointer()[:2] == (30, 40)
+                    assert nothing_down(look)
+                    await session.hold("Shift")
+                    assert look.pressed() == {SHIFT}
+                    assert session.status.capture == "running"
+            assert nothing_down(look)
+            assert input_windows(client) == others
+
+    asyncio.run(main())
+
+
+def kill_guards(parent: int, keep: int | None) -> None:
+    """Kill the guards that a process has started, all but one."""
+    for task in os.listdir(f"/proc/{parent}/task"):
+        with open(f"/proc/{parent}/task/{task}/children") as children:
+            pids = [int(pid) for pid in children.read().split()]
+        for pid in pids:
+            with open(f"/proc/{pid}/cmdline") as command:
+                if pid != keep and "guard_process" in command.read():
+                    os.kill(pid, signal.SIGKILL)
+
+
+def test_a_worker_that_nobody_closes_ends_with_its_owner() -> None:
+    async def main() -> None:
+        worker = Worker("desktop-forgotten")
+        assert await worker.submit(len, "four") == 4
+
+    asyncio.run(main())
+    gc.collect()
+    eventually(lambda: all(thread.name != "desktop-forgotten" for thread in threading.enumerate()), "the thread ends")
+
+
+def test_half_a_million_lines_in_one_read_do_not_keep_a_signal_waiting(bare_display: PrivateDisplay) -> None:
+    with EngineProcess(bare_display.env) as engine:
+        engine.open(bare_display.name, "view", "control")
+        flood = threading.Thread(target=lambda: suppressed(BrokenPipeError, engine.write, b"x\n" * (1 << 20)))
+        flood.start()
+        # The first answer to it: the engine is in the middle of the flood.
+        engine.wait_for(lambda message: "id" not in message and "error" in message, "an answer to a bad line")
+        asked = time.monotonic()
+        engine.process.send_signal(signal.SIGTERM)
+        assert engine.exit_code() == 0
+        flood.join()
+        assert time.monotonic() - asked < 5
+
+
+def suppressed(expected: type[Exception], call: Callable[..., None], *arguments: object) -> None:
+    with contextlib.suppress(expected):
+        call(*arguments)
