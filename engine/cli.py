@@ -20,7 +20,7 @@ from ..errors import ProtocolError, TriptychError
 COMMANDS: dict[str, tuple[str, str, str]] = {
     "terminal": ("terminal_command", "terminal_command", "See and drive a program in a terminal (termwright/3)."),
     "desktop": ("desktop_command", "desktop_command", "See and drive a desktop (desklink v3)."),
-    "activity": ("activity_command", "activity_command", "Keep a private record of where a person works (collector protocol)."),
+    "activity": ("activity_cli.group", "activity_command", "Keep a private record of where a person works (collector protocol)."),
     "demo": ("demo_command", "demo_command", "Show the three panels at work on a private display."),
     "conformance": ("conformance_command", "conformance_command", "Check an adapter, in any language, against its protocol."),
     "schema": ("schema_command", "schema_command", "Print a message's schema, or explain every fault of a document."),

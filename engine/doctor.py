@@ -75,8 +75,8 @@ def _activity() -> Iterator[Finding]:
     yield from _packages("activity", "activity", {"dbus_fast": "D-Bus", "xcffib": "window focus on X11"})
     if find_spec("dbus_fast"):
         yield _attempt("activity", "accessibility bus", "limited", _accessibility)
-    from .activity_doctor import outcome
-    from .activity_options import default_data_dir
+    from .activity_cli.doctor import outcome
+    from .activity_cli.options import default_data_dir
 
     yield outcome(default_data_dir())
 
@@ -124,7 +124,8 @@ def _colours() -> str:
 
     if not lib.tx_has_libyuv():
         raise Unavailable(
-            "live pictures are converted by our own C; libyuv, which is optional, is faster", "apt-get install libyuv-dev, then pip install again"
+            "live pictures are converted by our own C; libyuv, which is optional, is faster",
+            "apt-get install libyuv-dev, then pip install again",
         )
     return "libyuv"
 

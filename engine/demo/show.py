@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import signal
 import sys
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import datetime
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,9 +19,10 @@ from rich.text import Text
 
 from ...errors import Unavailable
 from .. import activity, desktop, probe, terminal
-from ..activity_day import app_shown, arrange
-from ..activity_options import day_span
-from ..activity_timeline import day_lines, glyphs_for, styled
+from ..activity_cli.day import app_shown, arrange
+from ..activity_cli.options import day_span
+from ..activity_cli.timeline import day_lines, glyphs_for, styled
+from ..desktop_bridge import Live, bridge
 from .stage import DESKTOP_ID, HERE, private_stage
 
 WIDTH, HEIGHT = 1120, 700
@@ -70,18 +73,40 @@ async def play(out: Path, keep: bool) -> None:
             console.print(_terminal_panel(board, first))
             console.print(_summary(out, recording, before, board))
             if keep:
-                await _stay(console, stage.display, stage.env["XAUTHORITY"])
+                await _stay(console, stage.display, stage.env)
 
 
-async def _stay(console: Console, display: str, authority: str) -> None:
-    """Wait for a signal, which here is no interruption but the expected end."""
+async def _stay(console: Console, display: str, env: dict[str, str]) -> None:
+    """Put the desktop live into a browser, and wait for a signal, which here is no interruption but the expected end."""
     ended = asyncio.Event()
     for number in ENDING:
         asyncio.get_running_loop().add_signal_handler(number, ended.set)
-    console.print(
-        f"\nEverything stays until Ctrl-C. Look at it from another shell:\n  DISPLAY={display} XAUTHORITY={authority} triptych doctor"
-    )
-    await ended.wait()
+    async with AsyncExitStack() as running:
+        try:
+            live = await running.enter_async_context(_live(display, env))
+        except Unavailable as error:
+            console.print(f"\nThe desktop cannot be shown in a browser: {error}")
+        else:
+            console.print("\nThe desktop is live: open this in a browser on this machine, click and type:")
+            # By itself and unbroken, to be clicked or copied.
+            console.print(f"  {live.url}", style="bold underline", soft_wrap=True)
+        console.print(
+            f"\nEverything stays until Ctrl-C. Or look at it from another shell:\n"
+            f"  DISPLAY={display} XAUTHORITY={env['XAUTHORITY']} triptych doctor",
+            soft_wrap=True,
+        )
+        await ended.wait()
+
+
+@asynccontextmanager
+async def _live(display: str, env: dict[str, str]) -> AsyncIterator[Live]:
+    """The bridge at its usual address, or at a free one when that is taken."""
+    async with AsyncExitStack() as running:
+        try:
+            live = await running.enter_async_context(bridge(display, env=env))
+        except Unavailable:
+            live = await running.enter_async_context(bridge(display, env=env, port=0))
+        yield live
 
 
 def _release_board() -> list[str]:

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from activity_people_kit import activity, environment
-from triptych.engine.activity_adapters import known_adapters
-from triptych.engine.activity_policy import changed_rules, stored_policy
+from triptych.engine.activity_cli.adapters import known_adapters
+from triptych.engine.activity_cli.policy import changed_rules, stored_policy
 from triptych.errors import LocalProtocolError
 from triptych.machines.collector.policy import Policy, Rule, allow_app
 

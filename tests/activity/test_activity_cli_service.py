@@ -20,7 +20,7 @@ from activity_kit import FORM, desk, every_byte
 from activity_people_kit import TRIPTYCH, activity, environment
 from gtk_kit import GtkForm
 from triptych.adapters.display import PrivateDisplay
-from triptych.engine import activity_service
+from triptych.engine.activity_cli import service as activity_service
 from triptych.generated.collector.models import Health, RefusalCounts, UnknownFieldCounts
 
 pytestmark = pytest.mark.display

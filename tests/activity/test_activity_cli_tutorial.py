@@ -16,7 +16,7 @@ import pytest
 from activity_kit import desk
 from gtk_kit import GtkForm
 from triptych.adapters.display import PrivateDisplay
-from triptych.engine.activity_command import COMMANDS, activity_command
+from triptych.engine.activity_cli.group import COMMANDS, activity_command
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "activity.md").read_text(encoding="utf-8")

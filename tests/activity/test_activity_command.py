@@ -73,7 +73,8 @@ def test_what_a_person_can_mend_is_waited_for_and_the_remedy_is_said(private_dis
 
 BROKEN = """
 import sys
-from triptych.engine import activity, activity_service, cli
+from triptych.engine import activity, cli
+from triptych.engine.activity_cli import service as activity_service
 async def found(): pass
 activity_service.require_bus = found
 activity.collect_command = lambda **options: [sys.executable, "-c", PROGRAM]

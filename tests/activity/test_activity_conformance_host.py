@@ -15,7 +15,7 @@ import pytest
 
 from triptych.engine import activity
 from triptych.engine.activity import Recording
-from triptych.engine.activity_replay import replay
+from triptych.engine.activity_cli.replay import replay
 from triptych.engine.conformance.collector_shapes import observation
 from triptych.engine.conformance.collector_stories import CANARY, STORIES, Story
 from triptych.errors import LocalProtocolError, RemoteProtocolError, Unavailable

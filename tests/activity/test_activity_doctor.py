@@ -16,8 +16,8 @@ import pytest
 from activity_kit import scripted
 from activity_people_kit import EDITOR, TRIPTYCH, activity, environment, now_ms
 from triptych.adapters.collector.store import Store
-from triptych.engine import activity_doctor
-from triptych.engine.activity_reasons import CAPTURE, REFUSED, refused_line
+from triptych.engine.activity_cli import doctor as activity_doctor
+from triptych.engine.activity_cli.reasons import CAPTURE, REFUSED, refused_line
 from triptych.generated.collector import vocabulary
 from triptych.machines.collector.policy import Policy, Rule, allow_app
 
@@ -127,7 +127,8 @@ def test_a_missing_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, modu
 HOST = """
 import asyncio, json, sys
 from pathlib import Path
-from triptych.engine import activity, activity_service
+from triptych.engine import activity
+from triptych.engine.activity_cli import service as activity_service
 async def main():
     ended = asyncio.Event()
     async with activity.record(Path(sys.argv[1]), command=json.loads(sys.argv[2])) as recording:

@@ -23,8 +23,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from activity_people_kit import activity, episode, morning
-from triptych.engine import activity_export
-from triptych.engine.activity_export_page import as_html
+from triptych.engine.activity_cli import export as activity_export
+from triptych.engine.activity_cli.export_page import as_html
 from triptych.errors import Unavailable
 
 DAY = int(datetime(2026, 11, 30, 9, 0, tzinfo=UTC).timestamp() * 1000)
@@ -256,7 +256,7 @@ def test_an_export_to_a_terminal_commands_nothing_and_one_to_a_pipe_is_whole(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from triptych.adapters.collector.store import Store
-    from triptych.engine.activity_export_command import export_command
+    from triptych.engine.activity_cli.export_command import export_command
 
     shown = [episode(1, DAY, DAY, things=[COMMANDS], summary=COMMANDS)]
     Store(tmp_path / "history", DAY).close()

@@ -28,7 +28,7 @@ from triptych.adapters.collector.intake import CompanionIntake
 from triptych.adapters.collector.pairing import Pairings
 from triptych.adapters.collector.store import Store
 from triptych.engine import activity
-from triptych.engine.activity_pair_command import pair_command
+from triptych.engine.activity_cli.pair_command import pair_command
 from triptych.errors import LocalProtocolError, Unavailable
 from triptych.machines.collector.capture import Delivered
 from triptych.machines.collector.pairing import Pairing, digest, token_of

@@ -168,8 +168,8 @@ LOCAL = {  # what uses sockets, and what it talks to
     "adapters/collector/control_socket.py",  # a unix socket of the data directory
     "adapters/collector/foreground_x11.py",  # the X display: ends its own connection, and asks for this machine.s name
     "adapters/collector/intake.py",  # listens on loopback
-    "engine/activity_doctor.py",  # asks whether a port of loopback is free
-    "engine/activity_pair_command.py",  # asks the intake on loopback
+    "engine/activity_cli/doctor.py",  # asks whether a port of loopback is free
+    "engine/activity_cli/pair_command.py",  # asks the intake on loopback
 }
 
 

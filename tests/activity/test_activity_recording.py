@@ -20,9 +20,9 @@ from triptych.adapters.collector.ownership import Ownership
 from triptych.adapters.collector.store import Store
 from triptych.engine import activity, activity_sync
 from triptych.engine.activity import App, Everything, Facts, OneEpisode, Recording, Rule, TimeRange
-from triptych.engine.activity_adapters import add_adapter
-from triptych.engine.activity_policy_command import policy_command
-from triptych.engine.activity_service import controlled
+from triptych.engine.activity_cli.adapters import add_adapter
+from triptych.engine.activity_cli.policy_command import policy_command
+from triptych.engine.activity_cli.service import controlled
 from triptych.errors import LocalProtocolError
 from triptych.machines.collector.policy import Policy, allow_app
 

@@ -14,7 +14,7 @@ from shared_data import data
 from triptych.adapters.collector.ownership import Ownership
 from triptych.adapters.collector.store import Store
 from triptych.engine import activity
-from triptych.engine.activity_replay import Broken, replay, replay_command
+from triptych.engine.activity_cli.replay import Broken, replay, replay_command
 from triptych.errors import Unavailable
 
 EDITOR = "code.desktop"

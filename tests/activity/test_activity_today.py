@@ -18,9 +18,10 @@ from hypothesis import strategies as st
 
 from activity_kit import every_byte
 from activity_people_kit import EDITOR, FILES, MINUTE, TRIPTYCH, activity, environment, episode, morning, now_ms, recorded, seen
-from triptych.engine import activity_options, activity_timeline
-from triptych.engine.activity_day import MAX_LANES, app_label, app_shown, arrange
-from triptych.engine.activity_timeline import ASCII, UNICODE, cells, day_lines, plain
+from triptych.engine.activity_cli import options as activity_options
+from triptych.engine.activity_cli import timeline as activity_timeline
+from triptych.engine.activity_cli.day import MAX_LANES, app_label, app_shown, arrange
+from triptych.engine.activity_cli.timeline import ASCII, UNICODE, cells, day_lines, plain
 
 DAY = 1_764_460_800_000  # 2025-11-30 00:00 UTC
 HOUR = 60 * MINUTE

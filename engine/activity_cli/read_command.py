@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .activity_options import data_option, day_option, json_lines_option, json_option, since_option, until_option
+from .options import data_option, day_option, json_lines_option, json_option, since_option, until_option
 
 if TYPE_CHECKING:
-    from ..adapters.collector.stored import Found, StoredEpisode
-    from .activity_day import Arranged
-    from .activity_timeline import Line
+    from ...adapters.collector.stored import Found, StoredEpisode
+    from .day import Arranged
+    from .timeline import Line
 
 
 @click.command("today")
@@ -25,10 +25,10 @@ def today_command(data_dir: Path, day: date, as_json: bool) -> None:
 
     An episode without a workspace counts for its application. In the end: what was refused, and why.
     """
-    from .activity_day import arrange
-    from .activity_json import print_json
-    from .activity_options import day_span
-    from .activity_status import look
+    from .day import arrange
+    from .options import day_span
+    from .spelling import print_json
+    from .status import look
 
     start_ms, end_ms = day_span(day)
     episodes, status = _episodes(data_dir, start_ms, end_ms), look(data_dir)
@@ -47,8 +47,8 @@ def today_command(data_dir: Path, day: date, as_json: bool) -> None:
 @json_lines_option
 def episodes_command(data_dir: Path, since: int | None, until: int | None, workspace: str | None, as_json: bool) -> None:
     """List the episodes, oldest first, with their ids; without a time, all that are kept."""
-    from .activity_export import episode_value
-    from .activity_json import print_json_line
+    from .export import episode_value
+    from .spelling import print_json_line
 
     found = _episodes(data_dir, since or 0, _until(until), workspace)
     for episode in found:
@@ -72,8 +72,8 @@ def search_command(data_dir: Path, text: str, since: int | None, until: int | No
 
     Exit code 1 when nothing was found.
     """
-    from ..adapters.collector.store import Store
-    from .activity_json import print_json_line
+    from ...adapters.collector.store import Store
+    from .spelling import print_json_line
 
     store = Store.reading(data_dir)
     found: list[Found] = []
@@ -91,7 +91,7 @@ def search_command(data_dir: Path, text: str, since: int | None, until: int | No
 
 
 def _episodes(data_dir: Path, start_ms: int, end_ms: int, workspace: str | None = None) -> list[StoredEpisode]:
-    from ..adapters.collector.store import Store
+    from ...adapters.collector.store import Store
 
     store = Store.reading(data_dir)
     if store is None:
@@ -108,8 +108,8 @@ def _print_day(day: date, arranged: Arranged, status: dict[str, Any]) -> None:
     import shutil
     import sys
 
-    from ..machines.collector.durations import duration_text
-    from .activity_timeline import Span, day_lines, glyphs_for, plain
+    from ...machines.collector.durations import duration_text
+    from .timeline import Span, day_lines, glyphs_for, plain
 
     width = shutil.get_terminal_size().columns
     glyphs = glyphs_for(sys.stdout.encoding)
@@ -135,7 +135,7 @@ def _print_rich(lines: list[Line], width: int) -> bool:
         return False
     from rich.console import Console
 
-    from .activity_timeline import styled
+    from .timeline import styled
 
     Console(width=width, highlight=False).print(styled(lines))
     return True
@@ -151,7 +151,7 @@ def _why_nothing(status: dict[str, Any]) -> str:
 
 
 def _refused(status: dict[str, Any]) -> str:
-    from .activity_reasons import refused_line
+    from .reasons import refused_line
 
     if status["health"] is None:
         why = "the host that records takes no commands" if status["owned"] else "no host runs"
@@ -160,7 +160,7 @@ def _refused(status: dict[str, Any]) -> str:
 
 
 def _day_value(day: date, arranged: Arranged, episodes: list[StoredEpisode], status: dict[str, Any]) -> dict[str, Any]:
-    from .activity_export import episode_value
+    from .export import episode_value
 
     lanes = [
         {"label": lane.label, "isWorkspace": lane.is_workspace, "totalMs": lane.total_ms, "episodes": lane.episodes}
@@ -182,9 +182,9 @@ def _day_value(day: date, arranged: Arranged, episodes: list[StoredEpisode], sta
 def _episode_lines(episode: StoredEpisode) -> list[str]:
     from datetime import datetime
 
-    from ..machines.collector.durations import duration_text
-    from .activity_day import apps_of, things_of, workspace_label
-    from .activity_timeline import clock, listed, printable
+    from ...machines.collector.durations import duration_text
+    from .day import apps_of, things_of, workspace_label
+    from .timeline import clock, listed, printable
 
     began = datetime.fromtimestamp(episode.started_at_ms / 1000)
     span = f"{began:%Y-%m-%d %H:%M}–{clock(episode.ended_at_ms)}"
@@ -199,8 +199,8 @@ def _episode_lines(episode: StoredEpisode) -> list[str]:
 def _found_line(row: Found) -> str:
     from datetime import datetime
 
-    from .activity_day import app_shown
-    from .activity_timeline import printable
+    from .day import app_shown
+    from .timeline import printable
 
     last = datetime.fromtimestamp(row.last_seen_at_ms / 1000).strftime("%Y-%m-%d %H:%M")
     parts = [last, row.kind.ljust(9), row.text, app_shown(row.app_name, row.bundle_id) if row.bundle_id else "", _times(row.count)]

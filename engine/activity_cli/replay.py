@@ -19,18 +19,18 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from .activity_options import table_option
+from .options import table_option
 
 if TYPE_CHECKING:
-    from ..adapters.collector.judge import Judge
-    from ..adapters.collector.store import Store, StoredObservation
-    from ..generated.collector.models import CollectorState, UnknownFieldCounts, UnknownFieldPolicy
-    from ..machines.collector.adapter_table import AdapterTable
-    from ..machines.collector.capture import Capture
-    from ..machines.collector.facts import Facts
-    from ..machines.collector.gates import Admitted
-    from ..machines.collector.messages import Heard, HostSession
-    from ..machines.collector.policy import Policy
+    from ...adapters.collector.judge import Judge
+    from ...adapters.collector.store import Store, StoredObservation
+    from ...generated.collector.models import CollectorState, UnknownFieldCounts, UnknownFieldPolicy
+    from ...machines.collector.adapter_table import AdapterTable
+    from ...machines.collector.capture import Capture
+    from ...machines.collector.facts import Facts
+    from ...machines.collector.gates import Admitted
+    from ...machines.collector.messages import Heard, HostSession
+    from ...machines.collector.policy import Policy
 
 BATCH = 1000  # observations of one transaction
 Clock = int | Literal["recorded", "clock"]
@@ -81,13 +81,13 @@ def replay(
     adapter table knows; without either, the policy of `db`, and a new one allows nothing. No policy is changed. `now`: milliseconds since
     1970, "clock" for this machine's, "recorded" for the recording's own. Raises Unavailable, LocalProtocolError (code `rule-text`, …).
     """
-    from ..adapters.collector.adapter_file import read_adapter_table
-    from ..adapters.collector.judge import Judge
-    from ..adapters.collector.store import wall_ms
-    from ..errors import Unavailable
-    from ..machines.collector.capture import Capture
-    from ..machines.collector.gates import HOUR_MS, Rulebook
-    from ..machines.collector.unknown_fields import UnknownFields
+    from ...adapters.collector.adapter_file import read_adapter_table
+    from ...adapters.collector.judge import Judge
+    from ...adapters.collector.store import wall_ms
+    from ...errors import Unavailable
+    from ...machines.collector.capture import Capture
+    from ...machines.collector.gates import HOUR_MS, Rulebook
+    from ...machines.collector.unknown_fields import UnknownFields
 
     try:
         content = recording.read_bytes()
@@ -122,7 +122,7 @@ class _Time:
         self._latest = max(self._latest, observed_at_ms)
 
     def __call__(self) -> int:
-        from ..adapters.collector.store import wall_ms
+        from ...adapters.collector.store import wall_ms
 
         if self._now == "recorded":
             return self._latest
@@ -141,7 +141,7 @@ class _Replaying:
         self._done = Replay()
 
     def run(self, content: bytes) -> Replay:
-        from ..errors import RemoteProtocolError
+        from ...errors import RemoteProtocolError
 
         self._begin()
         *whole, _ = content.split(b"\n")  # what has no newline is no line
@@ -156,8 +156,8 @@ class _Replaying:
         return self._done
 
     def _lines(self, number: int, raw: bytes) -> Iterator[bytes]:
-        from ..errors import RemoteProtocolError
-        from ..machines.collector.lines import CollectorLines
+        from ...errors import RemoteProtocolError
+        from ...machines.collector.lines import CollectorLines
 
         try:
             yield from CollectorLines().feed(raw + b"\n")
@@ -169,7 +169,7 @@ class _Replaying:
                 self._broke(number, error.code, error.path)
 
     def _line(self, line: bytes) -> None:
-        from ..errors import RemoteProtocolError
+        from ...errors import RemoteProtocolError
 
         if self._session is None:
             self._after_a_break(line)
@@ -185,7 +185,7 @@ class _Replaying:
 
     def _after_a_break(self, line: bytes) -> None:
         """Nothing counts until another process says hello."""
-        from ..errors import RemoteProtocolError
+        from ...errors import RemoteProtocolError
 
         self._begin()
         session = self._session
@@ -200,7 +200,7 @@ class _Replaying:
             self._take(heard)
 
     def _begin(self) -> None:
-        from ..machines.collector.messages import HostSession
+        from ...machines.collector.messages import HostSession
 
         self._store_batch()
         self._session = HostSession(self._capture.unknown_fields)
@@ -212,8 +212,8 @@ class _Replaying:
         self._session = None
 
     def _take(self, heard: Heard) -> None:
-        from ..generated.collector.models import CollectorState, Configured, Fatal, Hello
-        from ..machines.collector.messages import Observed, Repeated
+        from ...generated.collector.models import CollectorState, Configured, Fatal, Hello
+        from ...machines.collector.messages import Observed, Repeated
 
         match heard:
             case Hello():
@@ -266,8 +266,8 @@ class _Replaying:
 
 @contextmanager
 def _store(db: Path | None, time: _Time) -> Iterator[Store]:
-    from ..adapters.collector.ownership import Ownership
-    from ..adapters.collector.store import Store, wall_ms
+    from ...adapters.collector.ownership import Ownership
+    from ...adapters.collector.store import Store, wall_ms
 
     with ExitStack() as stack:
         folder = db if db is not None else Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="triptych-replay-")))
@@ -277,7 +277,7 @@ def _store(db: Path | None, time: _Time) -> Iterator[Store]:
 
 
 def _policy(store: Store, table: AdapterTable, allow: Iterable[str], allow_listed: bool, now_ms: int) -> Policy:
-    from ..machines.collector.policy import Policy, checked_rules
+    from ...machines.collector.policy import Policy, checked_rules
 
     wanted = dict.fromkeys((*allow, *(table if allow_listed else ())))
     return Policy().replaced(checked_rules(wanted)) if wanted else store.policy(now_ms)

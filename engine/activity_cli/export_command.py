@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from .activity_options import data_option, since_option, until_option
+from .options import data_option, since_option, until_option
 
 
 @click.command("export")
@@ -23,8 +23,8 @@ def export_command(data_dir: Path, kind: str, since: int | None, until: int | No
     """
     import time
 
-    from ..adapters.collector.store import Store
-    from . import activity_export
+    from ...adapters.collector.store import Store
+    from . import export
 
     now_ms = time.time_ns() // 1_000_000
     store = Store.reading(data_dir)
@@ -34,21 +34,21 @@ def export_command(data_dir: Path, kind: str, since: int | None, until: int | No
             episodes = store.episodes(since or 0, 2**53 - 1 if until is None else until)
     match kind:
         case "json":
-            text = activity_export.as_json(episodes, now_ms)
+            text = export.as_json(episodes, now_ms)
         case "csv":
-            text = activity_export.as_csv(episodes)
+            text = export.as_csv(episodes)
         case "ics":
-            text = activity_export.as_ics(episodes, now_ms)
+            text = export.as_ics(episodes, now_ms)
         case _:
-            from .activity_export_page import as_html
+            from .export_page import as_html
 
             text = as_html(episodes, now_ms, since, until)
     if output is None or str(output) == "-":
         if sys.stdout.isatty():  # no title may command the terminal; a file or a pipe gets every character
-            from .activity_timeline import printable
+            from .timeline import printable
 
             text = "\n".join(map(printable, text.replace("\r\n", "\n").split("\n")))
         click.echo(text.encode("utf-8", "replace"), nl=False)
     else:
-        activity_export.write_private(output, text)
+        export.write_private(output, text)
         click.echo(f"{len(episodes)} episode{'' if len(episodes) == 1 else 's'} in {output}", err=True)

@@ -10,13 +10,13 @@ from typing import Any
 
 import msgspec
 
-from ..adapters.collector.control_socket import NoHost, ask
-from ..adapters.collector.ownership import Ownership
-from ..adapters.collector.store import Store
-from ..errors import LocalProtocolError
-from ..machines.collector.outgoing import check_fits
-from ..machines.collector.policy import Policy, Rule, checked_rules
-from .activity_adapters import known_adapters
+from ...adapters.collector.control_socket import NoHost, ask
+from ...adapters.collector.ownership import Ownership
+from ...adapters.collector.store import Store
+from ...errors import LocalProtocolError
+from ...machines.collector.outgoing import check_fits
+from ...machines.collector.policy import Policy, Rule, checked_rules
+from .adapters import known_adapters
 
 BAD_RULE = "policy-rule"  # refusal codes
 NO_SUCH_RULE = "no-such-rule"

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..errors import TriptychError, Unavailable
-from .activity_options import data_option, enable_option, finite, json_lines_option, liveness_option, table_option
-from .extras import need
+from ...errors import TriptychError, Unavailable
+from ..extras import need
+from .options import data_option, enable_option, finite, json_lines_option, liveness_option, table_option
 
 if TYPE_CHECKING:
-    from .activity import StoredObservation
+    from ..activity import StoredObservation
 
 
 @click.command("collect")
@@ -30,12 +30,12 @@ def collect_command(context: click.Context, enable_accessibility: bool, adapter_
     """Be a collector: commands on stdin, messages on stdout. Emits nothing until a host allows applications."""
     import asyncio
 
-    from ..adapters.collector.introduction import refuse
+    from ...adapters.collector.introduction import refuse
 
     try:
         need("activity", "dbus_fast", "xcffib")
-        from ..adapters.collector.adapter_file import read_adapter_tables
-        from ..adapters.collector.collect import CollectorProcess
+        from ...adapters.collector.adapter_file import read_adapter_tables
+        from ...adapters.collector.collect import CollectorProcess
 
         process = CollectorProcess(
             table=read_adapter_tables(adapter_tables), enable_accessibility=enable_accessibility, liveness_seconds=liveness_seconds
@@ -66,7 +66,7 @@ def record_command(
     """Record until Ctrl-C, and print each observation as it is stored; without --allow, under the policy that is stored already."""
     import asyncio
 
-    from . import logs
+    from .. import logs
 
     logs.to_stderr()
     asyncio.run(_record(data_dir, allow, seconds, enable_accessibility, adapter_table, liveness_seconds, as_json))
@@ -77,7 +77,7 @@ def record_command(
 @json_lines_option
 def show_command(data_dir: Path, as_json: bool) -> None:
     """Print the recorded observations, oldest first."""
-    from .activity import observations
+    from ..activity import observations
 
     rows = observations(data_dir)
     for row in rows:
@@ -97,15 +97,16 @@ async def _record(
 ) -> None:
     import asyncio
 
-    from . import activity, activity_service
-    from .activity_reasons import refused_line
+    from .. import activity
+    from . import service
+    from .reasons import refused_line
 
     ended = asyncio.Event()
     async with activity.record(
         data_dir, allow=allow or None, adapter_table=adapter_table, enable_accessibility=enable, liveness_seconds=liveness_seconds
     ) as recording:
-        with activity_service.ended_by_signals(ended):
-            await activity_service.require_bus()
+        with service.ended_by_signals(ended):
+            await service.require_bus()
             if seconds is not None:
                 asyncio.get_running_loop().call_later(seconds, ended.set)
             last, said = recording.last_id, ""
@@ -115,23 +116,23 @@ async def _record(
                 for row in recording.observations(after_id=last):
                     last = row.id
                     _print(row, as_json)
-                health, word = recording.health, activity_service.last_line(recording.collector_stderr)
+                health, word = recording.health, service.last_line(recording.collector_stderr)
                 if recording.failed:
                     raise Unavailable(
                         f"the collector was given up: {health.reason}{f': {word}' if word else ''}", "see triptych activity doctor"
                     )
-                if (state := activity_service.state_line(health, word if health.reason == "collector-exited" else "")) != said:
+                if (state := service.state_line(health, word if health.reason == "collector-exited" else "")) != said:
                     said = state
                     click.echo(state, err=True)
 
-            async with activity_service.controlled(recording, ended):
-                await activity_service.watch(recording, ended, changed)
+            async with service.controlled(recording, ended):
+                await service.watch(recording, ended, changed)
         refused = recording.health.refusals
     click.echo(f"refused: {refused_line(refused.by_reason)}", err=True)
 
 
 def _print(row: StoredObservation, as_json: bool) -> None:
-    from .activity_json import print_json_line
+    from .spelling import print_json_line
 
     if as_json:
         print_json_line(row)
@@ -142,8 +143,8 @@ def _print(row: StoredObservation, as_json: bool) -> None:
 def _line(row: StoredObservation) -> str:
     from datetime import datetime
 
-    from .activity_day import app_shown
-    from .activity_timeline import printable
+    from .day import app_shown
+    from .timeline import printable
 
     at = datetime.fromtimestamp(row.observed_at_ms / 1000).strftime("%Y-%m-%d %H:%M:%S")
     what = row.resource[2] if row.resource else row.title

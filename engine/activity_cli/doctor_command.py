@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from .activity_options import data_option, json_option
+from .options import data_option, json_option
 
 
 @click.command("doctor")
@@ -17,10 +17,10 @@ def doctor_command(data_dir: Path, as_json: bool) -> None:
 
     Exit code 0 when it records, 1 when something must be done first.
     """
-    from . import activity_doctor
-    from .doctor_command import show
+    from ..doctor_command import show
+    from . import doctor
 
-    findings = activity_doctor.examine(data_dir)
+    findings = doctor.examine(data_dir)
     show(findings, as_json)
     if any(finding.status == "missing" for finding in findings):
         raise click.exceptions.Exit(1)

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .activity_options import data_option, json_option, since_option, until_option
+from .options import data_option, json_option, since_option, until_option
 
 if TYPE_CHECKING:
-    from ..adapters.collector.store import Store
-    from ..adapters.collector.stored import Deleted, StoredEpisode
+    from ...adapters.collector.store import Store
+    from ...adapters.collector.stored import Deleted, StoredEpisode
 
 
 @click.command("delete")
@@ -40,9 +40,9 @@ def delete_command(
     """
     import time
 
-    from ..adapters.collector.store import Store
-    from ..adapters.collector.stored import App, Deleted, Everything, OneEpisode, TimeRange
-    from .activity_json import print_json_line
+    from ...adapters.collector.store import Store
+    from ...adapters.collector.stored import App, Deleted, Everything, OneEpisode, TimeRange
+    from .spelling import print_json_line
 
     span = since is not None or until is not None
     if sum((everything, bundle_id is not None, episode_id is not None, span)) != 1:
@@ -80,15 +80,15 @@ def delete_command(
 
 
 def _episode(store: Store, identifier: str) -> str:
-    from ..errors import LocalProtocolError
+    from ...errors import LocalProtocolError
 
     found: StoredEpisode | None = store.episode(identifier)
     if found is None:
         raise LocalProtocolError("unknown-episode", f"there is no episode {identifier}; see: triptych activity episodes")
     from datetime import datetime
 
-    from .activity_day import apps_of, workspace_label
-    from .activity_timeline import clock, printable
+    from .day import apps_of, workspace_label
+    from .timeline import clock, printable
 
     began = datetime.fromtimestamp(found.started_at_ms / 1000)
     about = workspace_label(found) or ", ".join(apps_of(found))

@@ -13,9 +13,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from ..errors import TriptychError, Unavailable
-from .activity_reasons import REFUSED, capture_reason
-from .doctor import Finding, Status
+from ...errors import TriptychError, Unavailable
+from ..doctor import Finding, Status
+from .reasons import REFUSED, capture_reason
 
 LITTLE_SPACE, NO_SPACE = 100 << 20, 4 << 20  # bytes that are free
 PANEL = "activity"
@@ -48,7 +48,7 @@ def _packages() -> Iterator[Finding]:
 
 def _directory(data_dir: Path) -> Iterator[Finding]:
     """The data directory and its database, as far as looking tells."""
-    from ..adapters.collector.store import Store
+    from ...adapters.collector.store import Store
 
     there = next(folder for folder in (data_dir, *data_dir.absolute().parents) if folder.exists())
     free = shutil.disk_usage(there).free
@@ -74,7 +74,7 @@ def _session() -> Iterator[Finding]:
     """The desktop session of this very process."""
     if sys.platform != "linux" or not find_spec("dbus_fast"):
         return
-    from ..adapters.collector.atspi_bus import AccessibilityBus, AccessibilityUnavailable
+    from ...adapters.collector.atspi_bus import AccessibilityBus, AccessibilityUnavailable
 
     async def look() -> None:
         await (await AccessibilityBus.connect(lambda event: None)).close()
@@ -89,7 +89,7 @@ def _session() -> Iterator[Finding]:
 
 def _record(data_dir: Path) -> Iterator[Finding]:
     """The host, the collector, the policy, and what became of what was seen."""
-    from .activity_status import look
+    from .status import look
 
     try:
         status = look(data_dir)
@@ -116,7 +116,7 @@ def _host(data_dir: Path, status: dict[str, Any]) -> Iterator[Finding]:
         detail = "another host records into this directory, and takes no commands"
         yield Finding(PANEL, "host", "limited", detail, "pause or end it where it was started")
     else:
-        from .activity_service import LOG_NAME
+        from .service import LOG_NAME
 
         ended = _last_words(data_dir / LOG_NAME)
         yield Finding(
@@ -129,8 +129,8 @@ def _host(data_dir: Path, status: dict[str, Any]) -> Iterator[Finding]:
 
 
 def _policy(data_dir: Path, status: dict[str, Any]) -> Iterator[Finding]:
-    from .activity_adapters import known_adapters
-    from .activity_policy import stored_policy
+    from .adapters import known_adapters
+    from .policy import stored_policy
 
     policy = stored_policy(data_dir)
     if not policy.allows_an_app:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .activity_options import data_option, json_option
+from .options import data_option, json_option
 
 if TYPE_CHECKING:
-    from ..machines.collector.pairing import CompanionKind
+    from ...machines.collector.pairing import CompanionKind
 
 
 @click.command("pair")
@@ -26,9 +26,9 @@ def pair_command(kind: CompanionKind, data_dir: Path, port: int | None, forget: 
 
     Each pairing makes a new token and ends the one before it. Only a digest of the token is kept, so it cannot be shown again.
     """
-    from ..adapters.collector import bootstrap
-    from ..adapters.collector.pairing import Pairings
-    from ..adapters.collector.store import Store
+    from ...adapters.collector import bootstrap
+    from ...adapters.collector.pairing import Pairings
+    from ...adapters.collector.store import Store
 
     chosen = port or _intake_port(data_dir)
     now_ms, folder = time.time_ns() // 1_000_000, bootstrap.companions_dir()
@@ -54,9 +54,9 @@ def pair_command(kind: CompanionKind, data_dir: Path, port: int | None, forget: 
 
 def _intake_port(data_dir: Path) -> int:
     """The port on which the host of this directory listens, or would."""
-    from ..adapters.collector.control_socket import ask
-    from ..errors import TriptychError
-    from ..generated.collector.vocabulary import DEFAULT_INTAKE_PORT
+    from ...adapters.collector.control_socket import ask
+    from ...errors import TriptychError
+    from ...generated.collector.vocabulary import DEFAULT_INTAKE_PORT
 
     try:
         companion = ask(data_dir, "status", 2.0)["health"]["companion"]

@@ -18,10 +18,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from ..adapters.collector.stored import StoredEpisode
-from ..errors import Unavailable
-from .activity_day import apps_of, things_of, workspace_label
-from .activity_json import json_text
+from ...adapters.collector.stored import StoredEpisode
+from ...errors import Unavailable
+from .day import apps_of, things_of, workspace_label
+from .spelling import json_text
 
 JSON_VERSION = 1
 MAX_LINE_OCTETS = 75  # RFC 5545, 3.1

@@ -20,12 +20,12 @@ from typing import Any
 
 import msgspec
 
-from ..adapters.collector.control_socket import served
-from ..errors import LocalProtocolError, Unavailable
-from ..generated.collector.models import Health
-from . import activity
-from .activity_policy import changed_rules, requested_change
-from .activity_reasons import CAPTURE, capture_reason
+from ...adapters.collector.control_socket import served
+from ...errors import LocalProtocolError, Unavailable
+from ...generated.collector.models import Health
+from .. import activity
+from .policy import changed_rules, requested_change
+from .reasons import CAPTURE, capture_reason
 
 LOG_NAME = "host.log"  # of a host in the background, in its data directory
 UNKNOWN_COMMAND = "unknown-command"  # refusal code
@@ -152,7 +152,7 @@ def private_log(path: Path) -> int:
 
 async def require_bus() -> None:
     """Raise Unavailable in a session without an accessibility bus: nothing would ever be recorded. One that is off can be turned on."""
-    from ..adapters.collector.atspi_bus import AccessibilityBus, AccessibilityUnavailable
+    from ...adapters.collector.atspi_bus import AccessibilityBus, AccessibilityUnavailable
 
     try:
         await (await AccessibilityBus.connect(lambda event: None)).close()

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from ..errors import TriptychError
-from ..generated.collector.vocabulary import COMPANION_BROWSER_BUNDLE_ID
-from .activity_json import print_json
-from .activity_options import data_option, json_option
+from ...errors import TriptychError
+from ...generated.collector.vocabulary import COMPANION_BROWSER_BUNDLE_ID
+from .options import data_option, json_option
+from .spelling import print_json
 
 if TYPE_CHECKING:
-    from ..adapters.collector.open_programs import OpenProgram
-    from ..machines.collector.consents import ConsentKind
-    from ..machines.collector.policy import Policy, Rule
+    from ...adapters.collector.open_programs import OpenProgram
+    from ...machines.collector.consents import ConsentKind
+    from ...machines.collector.policy import Policy, Rule
 
 Action = Literal["allow", "deny", "protect"]
 SURFACES = ("editor", "terminal", "document", "window")  # a browser is recorded through its companion only
@@ -107,8 +107,8 @@ def protect_command(own_data: Path, ids: tuple[str, ...], as_json: bool) -> None
 @json_option
 def remove_command(own_data: Path, names: tuple[str, ...], as_json: bool) -> None:
     """Take back rules: by application id, by pattern, or by the rule's name as `policy list` shows it."""
-    from ..errors import LocalProtocolError
-    from .activity_policy import NO_SUCH_RULE, change_policy, stored_policy
+    from ...errors import LocalProtocolError
+    from .policy import NO_SUCH_RULE, change_policy, stored_policy
 
     own = stored_policy(own_data).own_rules
     found: list[str] = []
@@ -131,7 +131,7 @@ def remove_command(own_data: Path, names: tuple[str, ...], as_json: bool) -> Non
 @json_option
 def resource_command(own_data: Path, action: Action, patterns: tuple[str, ...], matcher: str | None, as_json: bool) -> None:
     """Keep out files, addresses and titles that fit a pattern, such as '*/diary/*' or 'https://mail.example.org/*'."""
-    from .activity_policy import change_policy
+    from .policy import change_policy
 
     rules = [_rule(action, "resource", pattern, matcher) for pattern in patterns]
     _changed(change_policy(own_data, rules), as_json, [f"{_PAST[action]}  {pattern}" for pattern in patterns])
@@ -169,8 +169,8 @@ def retention_command(own_data: Path, hours: int | None, days: int | None, as_js
     """Show, or set, how long what is recorded from now on is kept."""
     import time
 
-    from ..adapters.collector.control_socket import NoHost, ask
-    from ..adapters.collector.store import Retention, Store
+    from ...adapters.collector.control_socket import NoHost, ask
+    from ...adapters.collector.store import Retention, Store
 
     now_ms = time.time_ns() // 1_000_000
     try:
@@ -200,7 +200,7 @@ def adapter_list_command(own_data: Path, as_json: bool) -> None:
     """List the known applications: those that come with the program, and yours."""
     import msgspec
 
-    from .activity_adapters import known_adapters, own_adapters
+    from .adapters import known_adapters, own_adapters
 
     own = {adapter.id for adapter in own_adapters(own_data)}
     adapters = known_adapters(own_data).adapters
@@ -226,7 +226,7 @@ def adapter_add_command(
     """Make an application known, by its .desktop file name or program name."""
     import msgspec
 
-    from .activity_adapters import add_adapter
+    from .adapters import add_adapter
 
     entry = add_adapter(
         own_data,
@@ -251,7 +251,7 @@ def adapter_remove_command(own_data: Path, bundle_id: str, as_json: bool) -> Non
     """Forget an application that you have added."""
     import msgspec
 
-    from .activity_adapters import remove_adapter
+    from .adapters import remove_adapter
 
     entry = remove_adapter(own_data, bundle_id)
     if as_json:
@@ -265,7 +265,7 @@ _PAST = {"allow": "allowed", "deny": "denied", "protect": "protected"}
 
 
 def _rule(action: Action, dimension: Literal["app", "resource"], pattern: str, matcher: str | None = None) -> Rule:
-    from ..machines.collector.policy import Rule
+    from ...machines.collector.policy import Rule
 
     prefix = action if dimension == "app" else f"{action}:resource"
     chosen: Any = matcher or ("glob" if "*" in pattern else "exact")
@@ -273,9 +273,9 @@ def _rule(action: Action, dimension: Literal["app", "resource"], pattern: str, m
 
 
 def _put_apps(data_dir: Path, action: Action, ids: Sequence[str], as_json: bool, dry_run: bool = False) -> None:
-    from ..machines.collector.policy import checked_rules
-    from .activity_adapters import known_adapters
-    from .activity_policy import change_policy, changed_rules, stored_policy
+    from ...machines.collector.policy import checked_rules
+    from .adapters import known_adapters
+    from .policy import change_policy, changed_rules, stored_policy
 
     rules = [_rule(action, "app", identifier) for identifier in ids]
     if dry_run:
@@ -304,8 +304,8 @@ def _put_apps(data_dir: Path, action: Action, ids: Sequence[str], as_json: bool,
 
 def _told(policy: Policy, let_in: Sequence[OpenProgram], fault: str) -> list[str]:
     """What of the open programs it lets in, for a person."""
-    from .activity_day import app_shown
-    from .activity_timeline import printable
+    from .day import app_shown
+    from .timeline import printable
 
     if fault:
         return [f"which open programs it lets in cannot be told: {fault}"]
@@ -322,11 +322,11 @@ def _open_now() -> tuple[list[OpenProgram], str]:
     """The open programs, or why they cannot be told."""
     import asyncio
 
-    from .extras import need
+    from ..extras import need
 
     try:
         need("activity", "dbus_fast", "xcffib")
-        from ..adapters.collector.open_programs import open_programs
+        from ...adapters.collector.open_programs import open_programs
 
         return asyncio.run(open_programs()), ""
     except TriptychError as error:
@@ -336,14 +336,14 @@ def _open_now() -> tuple[list[OpenProgram], str]:
 def _show_open(data_dir: Path, as_json: bool) -> None:
     import asyncio
 
-    from .activity_adapters import known_adapters
-    from .activity_day import app_shown
-    from .activity_policy import stored_policy
-    from .activity_timeline import cells, printable
-    from .extras import need
+    from ..extras import need
+    from .adapters import known_adapters
+    from .day import app_shown
+    from .policy import stored_policy
+    from .timeline import cells, printable
 
     need("activity", "dbus_fast", "xcffib")
-    from ..adapters.collector.open_programs import open_programs
+    from ...adapters.collector.open_programs import open_programs
 
     programs, policy, table = asyncio.run(open_programs()), stored_policy(data_dir), known_adapters(data_dir)
     rows = []
@@ -366,9 +366,9 @@ def _show_open(data_dir: Path, as_json: bool) -> None:
 def _consent(
     data_dir: Path, kind: ConsentKind, mode: Literal["all", "selected", "none"] | None, targets: tuple[str, ...], as_json: bool
 ) -> None:
-    from ..machines.collector.consents import consent
-    from ..machines.collector.policy import CONSENT_PREFIX
-    from .activity_policy import change_policy, stored_policy
+    from ...machines.collector.consents import consent
+    from ...machines.collector.policy import CONSENT_PREFIX
+    from .policy import change_policy, stored_policy
 
     policy = stored_policy(data_dir)
     if mode is not None:
@@ -396,7 +396,7 @@ def _consent_line(policy: Policy, kind: ConsentKind) -> str:
 
 
 def _list(data_dir: Path, as_json: bool, everything: bool) -> None:
-    from .activity_policy import stored_policy
+    from .policy import stored_policy
 
     policy = stored_policy(data_dir)
     if as_json:
@@ -448,8 +448,8 @@ def _changed(
 
 def _take_over(data_dir: Path, as_json: bool) -> None:
     """Let a host that runs read the table anew. One that takes no commands does so when it starts."""
-    from ..adapters.collector.control_socket import NoHost, ask
-    from ..adapters.collector.ownership import Ownership
+    from ...adapters.collector.control_socket import NoHost, ask
+    from ...adapters.collector.ownership import Ownership
 
     said = "the host that runs knows it now"
     try:

@@ -12,14 +12,14 @@ from typing import Any
 
 import msgspec
 
-from ..adapters.collector.control_socket import NoHost, ask
-from ..adapters.collector.ownership import Ownership
-from ..adapters.collector.store import Store
-from ..generated.collector.models import Health
-from ..machines.collector.policy import Policy
-from .activity_json import json_value
-from .activity_reasons import refused_line
-from .activity_service import state_line
+from ...adapters.collector.control_socket import NoHost, ask
+from ...adapters.collector.ownership import Ownership
+from ...adapters.collector.store import Store
+from ...generated.collector.models import Health
+from ...machines.collector.policy import Policy
+from .reasons import refused_line
+from .service import state_line
+from .spelling import json_value
 
 
 def look(data_dir: Path) -> dict[str, Any]:

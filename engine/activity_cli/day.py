@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..adapters.collector.stored import StoredEpisode
+from ...adapters.collector.stored import StoredEpisode
 
 MAX_LANES = 8  #: lanes with a name of their own; the rest is one lane
 OTHERS = "others"

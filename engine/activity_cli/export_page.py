@@ -13,11 +13,11 @@ from collections.abc import Iterator, Sequence
 from datetime import date, datetime, timedelta
 from html import escape
 
-from ..adapters.collector.stored import StoredEpisode
-from ..machines.collector.durations import duration_text
-from .activity_day import Arranged, Entry, Lane, arrange
-from .activity_options import day_span
-from .activity_timeline import axis, clock, listed
+from ...adapters.collector.stored import StoredEpisode
+from ...machines.collector.durations import duration_text
+from .day import Arranged, Entry, Lane, arrange
+from .options import day_span
+from .timeline import axis, clock, listed
 
 WIDTH, LABEL, TOTAL, ROW, HEAD = 1000, 168, 150, 30, 26  # of a timeline picture, in its own units
 MOST_TICKS = 12

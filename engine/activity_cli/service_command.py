@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..errors import TriptychError, Unavailable
-from ..generated.collector.vocabulary import DEFAULT_INTAKE_PORT
-from .activity_json import print_json
-from .activity_options import data_option, enable_option, json_option, liveness_option, table_option
+from ...errors import TriptychError, Unavailable
+from ...generated.collector.vocabulary import DEFAULT_INTAKE_PORT
+from .options import data_option, enable_option, json_option, liveness_option, table_option
+from .spelling import print_json
 
 if TYPE_CHECKING:
-    from .activity import Recording
+    from ..activity import Recording
 
 DETACH_SECONDS = 20.0
 
@@ -61,7 +61,7 @@ def start_command(
     """
     import asyncio
 
-    from . import logs
+    from .. import logs
 
     if detach:
         options = ["--unknown-fields", unknown_fields, "--port", str(port), "--liveness-seconds", str(liveness_seconds)]
@@ -95,7 +95,7 @@ def start_command(
 @json_option
 def status_command(data_dir: Path, as_json: bool) -> None:
     """Say whether it records, and if not, why; what is allowed, what is recorded, and what was refused."""
-    from .activity_status import lines, look
+    from .status import lines, look
 
     status = look(data_dir)
     if as_json:
@@ -125,7 +125,7 @@ def resume_command(data_dir: Path, as_json: bool) -> None:
 @json_option
 def stop_command(data_dir: Path, as_json: bool) -> None:
     """End the host that records into the directory, and wait until it is gone. Where none runs there is nothing to do."""
-    from ..adapters.collector.control_socket import NoHost, ask, wait_until_gone
+    from ...adapters.collector.control_socket import NoHost, ask, wait_until_gone
 
     try:
         pid = ask(data_dir, "stop")["pid"]
@@ -139,8 +139,8 @@ def stop_command(data_dir: Path, as_json: bool) -> None:
 
 
 def _tell(data_dir: Path, command: str, as_json: bool) -> None:
-    from ..adapters.collector.control_socket import ask
-    from .activity_status import health_line
+    from ...adapters.collector.control_socket import ask
+    from .status import health_line
 
     answer = ask(data_dir, command)
     if as_json:
@@ -152,26 +152,27 @@ def _tell(data_dir: Path, command: str, as_json: bool) -> None:
 async def _serve(data_dir: Path, options: dict[str, Any], as_json: bool, ready_fd: int | None) -> None:
     import asyncio
 
-    from . import activity, activity_service
+    from .. import activity
+    from . import service
 
     ended = asyncio.Event()
     detached, said = ready_fd is not None, ""
     async with activity.record(data_dir, **options) as recording:
-        with activity_service.ended_by_signals(ended):
-            await activity_service.require_bus()
+        with service.ended_by_signals(ended):
+            await service.require_bus()
 
             def changed() -> None:
                 nonlocal said
                 health = recording.health
-                word = activity_service.last_line(recording.collector_stderr) if health.reason == "collector-exited" else ""
-                state = activity_service.quiet_state_line(health) if detached else activity_service.state_line(health, word)
+                word = service.last_line(recording.collector_stderr) if health.reason == "collector-exited" else ""
+                state = service.quiet_state_line(health) if detached else service.state_line(health, word)
                 if state != said:
                     said = state
                     click.echo(f"{datetime.now():%Y-%m-%d %H:%M:%S}  {state}" if detached else state, err=True)
 
-            async with activity_service.controlled(recording, ended):
+            async with service.controlled(recording, ended):
                 _ready(recording, as_json, ready_fd)
-                await activity_service.watch(recording, ended, changed)
+                await service.watch(recording, ended, changed)
 
 
 def _ready(recording: Recording, as_json: bool, ready_fd: int | None) -> None:
@@ -203,9 +204,9 @@ def _detach(data_dir: Path, options: list[str]) -> dict[str, Any]:
     import subprocess
     import time
 
-    from ..adapters.collector.store import private_folder
-    from .activity_service import LOG_NAME, private_log
-    from .child import triptych_command
+    from ...adapters.collector.store import private_folder
+    from ..child import triptych_command
+    from .service import LOG_NAME, private_log
 
     private_folder(data_dir)
     path = data_dir / LOG_NAME

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from datetime import datetime, time
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..machines.collector.durations import duration_text
-from .activity_day import Arranged, Entry
+from ...machines.collector.durations import duration_text
+from .day import Arranged, Entry
 
 if TYPE_CHECKING:
     from rich.text import Text

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import msgspec
 
-from ..adapters.collector.adapter_file import FILE_NAME, adapter_files, read_adapter_tables
-from ..adapters.collector.store import private_folder
-from ..errors import LocalProtocolError
-from ..generated.collector.models import AdapterEntry, AdapterIds, AdapterSurfaceKind, DocumentResourceKind, FocusedElementPolicy
-from ..machines.collector.adapter_table import BAD_TABLE, BUILT_IN, AdapterTable
-from .activity_export import write_private
+from ...adapters.collector.adapter_file import FILE_NAME, adapter_files, read_adapter_tables
+from ...adapters.collector.store import private_folder
+from ...errors import LocalProtocolError
+from ...generated.collector.models import AdapterEntry, AdapterIds, AdapterSurfaceKind, DocumentResourceKind, FocusedElementPolicy
+from ...machines.collector.adapter_table import BAD_TABLE, BUILT_IN, AdapterTable
+from .export import write_private
 
 
 def known_adapters(data_dir: Path) -> AdapterTable:
