@@ -56,7 +56,7 @@ class Helpers(build_ext):
         try:
             super().build_extension(ext)
         except Exception:
-            self.warn("a C helper cannot be built, so a desktop cannot be captured, driven or sent: `triptych doctor` names what is missing")
+            self.warn("a C helper cannot be built, so no desktop is captured, driven or sent: `triptych doctor` names what is missing")
             raise
 
 

@@ -15,20 +15,25 @@ import click
     show_default=True,
     help="Where the picture and the record go.",
 )
-@click.option("--keep", is_flag=True, help="Stay, with everything running, until Ctrl-C.")
-def demo_command(out: Path, keep: bool) -> None:
+@click.option(
+    "--keep/--no-keep",
+    default=None,
+    help="Stay until Ctrl-C, with everything running and the desktop live in a browser. On a terminal this is the default.",
+)
+def demo_command(out: Path, keep: bool | None) -> None:
     """Show the three panels at work: two programs on a private display and in a private terminal, seen and driven."""
     import asyncio
+    import sys
 
     from .extras import need
 
-    need("all", "PIL", "dbus_fast", "numpy", "pyghostty", "rich", "xcffib")
+    need("all", "PIL", "aiohttp", "dbus_fast", "numpy", "pyghostty", "rich", "xcffib")
 
     from . import logs
     from .demo.show import play
 
     logs.to_stderr("error")
     try:
-        asyncio.run(play(out, keep))
+        asyncio.run(play(out, sys.stdout.isatty() if keep is None else keep))
     except asyncio.CancelledError:
         raise click.Abort from None

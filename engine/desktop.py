@@ -27,7 +27,6 @@ import msgspec
 
 from ..adapters.desklink.private_file import write_owned
 from ..adapters.desklink.probe import look_at_machine
-from ..adapters.desklink.transport import NoTransport
 from ..errors import LocalProtocolError
 from ..generated.desklink.vocabulary import (
     DEFAULT_FRAME_TIMEOUT_MS,
@@ -51,7 +50,9 @@ __all__ = ["Change", "ClipboardText", "Frame", "Session", "Status", "Window", "c
 
 async def capabilities() -> dict[str, Any]:
     """What this machine can do: the Capabilities object of desklink v3. Prompts nobody."""
-    return described.capabilities(await look_at_machine(NoTransport()))
+    from ..adapters.desklink.webrtc.transport import carried
+
+    return described.capabilities(await look_at_machine(*carried()))
 
 
 @asynccontextmanager

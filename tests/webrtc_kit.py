@@ -37,15 +37,17 @@ ADDRESS, OTHER = "10.77.0.1", "10.77.0.2"
 
 PAGE = """<!doctype html><body style="margin:0"><video id=v autoplay muted playsinline></video><script>
 const seen = {messages: [], states: [], ice: [], errors: [], channels: 0, closed: 0, frames: 0, width: 0, gap: 0, last: 0};
-let pc, channel, chain = Promise.resolve();
+var pc, channel, chain = Promise.resolve();
 function begin(tcpOnly, config) {
-  pc = new RTCPeerConnection(config || {});
+  chain = Promise.resolve();  // one that was closed halfway may never go on
+  const mine = pc = new RTCPeerConnection(config || {});
   pc.onconnectionstatechange = () => seen.states.push(pc.connectionState);
   pc.oniceconnectionstatechange = () => seen.ice.push(pc.iceConnectionState);
-  pc.onicecandidate = e => e.candidate && e.candidate.candidate && toHost(
+  pc.onicecandidate = e => mine === pc && e.candidate && e.candidate.candidate && toHost(
     {candidate: e.candidate.candidate, sdp_mid: e.candidate.sdpMid, sdp_m_line_index: e.candidate.sdpMLineIndex});
   pc.ondatachannel = e => {
-    channel = e.channel; seen.channels++; seen.label = channel.label; seen.ordered = channel.ordered; seen.retransmits = channel.maxRetransmits;
+    channel = e.channel; seen.channels++;
+    Object.assign(seen, {label: channel.label, ordered: channel.ordered, retransmits: channel.maxRetransmits});
     channel.onmessage = m => seen.messages.push(JSON.parse(m.data));
     channel.onclose = () => seen.closed++;
   };
@@ -61,11 +63,12 @@ function begin(tcpOnly, config) {
   window.tcpOnly = tcpOnly;
 }
 function take(message) {
+  const mine = pc;
   chain = chain.then(async () => {
     if (message.sdp) {
-      await pc.setRemoteDescription({type: 'offer', sdp: message.sdp});
-      await pc.setLocalDescription(await pc.createAnswer());
-      toHost({sdp: pc.localDescription.sdp});
+      await mine.setRemoteDescription({type: 'offer', sdp: message.sdp});
+      await mine.setLocalDescription(await mine.createAnswer());
+      if (mine === pc) toHost({sdp: pc.localDescription.sdp});
     } else if (!window.tcpOnly || / tcp /i.test(message.candidate)) {
       await pc.addIceCandidate({candidate: message.candidate, sdpMid: message.sdpMid, sdpMLineIndex: message.sdpMLineIndex});
     }
@@ -197,7 +200,8 @@ class Lab:
 class Client:
     """A page of the browser at one end, an engine at the other, and the signalling between them.
 
-    `events` is what the engine said, `answers` its answers by request number. With `hold` set, candidates wait in `held`.
+    `events` is what the engine said, `answers` its answers by request number. Of the engine's candidates the page gets those that `passes`
+    lets through.
     """
 
     def __init__(self, page: Any, **options: Any) -> None:
@@ -205,8 +209,9 @@ class Client:
         self.events: list[dict[str, Any]] = []
         self.answers: dict[int, dict[str, Any]] = {}
         self.session_id = ""
-        self.hold = False
-        self.held: list[dict[str, Any]] = []
+        self.heard: list[str] = []
+        """The candidates of the page."""
+        self.passes: Callable[[str], bool] = lambda candidate: True
         self.host = Host(self._said, greeted=True, **{"transport": WebRtc, **options})
         self._asked = 0
         self._outgoing: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
@@ -216,27 +221,30 @@ class Client:
         message = json.loads(msgspec.json.encode(effect.message))
         if "id" in message:
             self.answers[message["id"]] = message
+            self.session_id = message.get("result", {}).get("sessionId", self.session_id)
             return
         self.events.append(message)
         params = message["params"]
         match message["event"]:
             case "session.description":
-                self._outgoing.put_nowait({"sdp": params["description"]["sdp"]})
+                self._outgoing.put_nowait({"sdp": params["description"]["sdp"], "sessionId": params["sessionId"]})
             case "session.candidate":
-                self._outgoing.put_nowait(params)
+                if self.passes(params["candidate"]):
+                    self._outgoing.put_nowait(params)
 
     async def _carry(self) -> None:
         while True:
             message = await self._outgoing.get()
+            if message["sessionId"] != self.session_id:
+                continue  # the session has ended meanwhile, and the page may have begun anew
             await self.page.evaluate("m => take(m)", message)
 
     def take(self, message: dict[str, Any]) -> None:
         """The page says something to the engine."""
         if "sdp" in message:
             self.ask("session.description", description={"type": "answer", "sdp": message["sdp"]})
-        elif self.hold:
-            self.held.append(message)
         else:
+            self.heard.append(message["candidate"])
             self.ask("session.candidate", **message)
 
     def ask(self, method: str, **params: Any) -> int:
@@ -261,7 +269,13 @@ class Client:
 
     async def open(self, **params: Any) -> None:
         """Open a session."""
-        self.session_id = (await self.request("session.open", **params))["sessionId"]
+        await self.request("session.open", **params)
+
+    async def renew(self) -> None:
+        """A new connection in the page, for a new session."""
+        self.session_id = ""
+        self.events.clear()
+        await self.page.evaluate("() => { pc.close(); Object.assign(seen, {messages: [], frames: 0}); begin(); }")
 
     def said(self, event: str) -> list[dict[str, Any]]:
         """The params of all events of that name."""

@@ -15,13 +15,11 @@ from typing import Protocol
 
 from ...errors import ProtocolError, Unavailable
 from ...machines.desklink.counters import Sent
-from ...machines.desklink.effects import PeerPlan
 from ...machines.desklink.encode_schedule import Encode, EncodeSchedule, Pass, Wait
 from ...machines.desklink.geometry import Size
 from ..log import get_logger
 from .encoder import CODEC, Encoder, encoder_name
 from .newest import NewestFrame, Picture
-from .transport import Reports
 
 log = get_logger()
 
@@ -70,33 +68,6 @@ class Watcher(Protocol):
     def refused(self, reason: str) -> None:
         """The encoder cannot go on: the session ends with the code `error`. Nothing comes after."""
         ...
-
-
-def encode_for(reports: Reports, slot_of: Callable[[str, Size], NewestFrame]) -> Callable[[str, PeerPlan, Outlet], EncodeLoop]:
-    """What a peer connection needs to begin an encode loop: `slot_of` is the slot of the session's source, of the size of the surface."""
-
-    def begin(session_id: str, plan: PeerPlan, outlet: Outlet) -> EncodeLoop:
-        return EncodeLoop(slot_of(session_id, plan.surface), plan.surface, plan.max_fps, outlet, _Told(reports, session_id))
-
-    return begin
-
-
-class _Told:
-    """Tells the host of one session."""
-
-    def __init__(self, reports: Reports, session_id: str) -> None:
-        self._reports = reports
-        self._id = session_id
-
-    def sent(self, sent: Sent) -> None:
-        self._reports.sent(self._id, sent)
-
-    def superseded(self, count: int) -> None:
-        for _ in range(count):
-            self._reports.superseded(self._id)
-
-    def refused(self, reason: str) -> None:
-        self._reports.revoke(self._id, "error", reason)
 
 
 class EncodeLoop:

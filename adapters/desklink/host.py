@@ -363,7 +363,8 @@ class Host:
         self._run(self._engine.revoke(session_id, code, reason, self._loop.time()))
 
     async def _probe(self, token: int) -> None:
-        self._run(self._engine.probed(token, await look_at_machine(self._transport)))
+        facts = await look_at_machine(self._transport.encode_codecs, self._transport.fed_codecs)
+        self._run(self._engine.probed(token, facts))
 
     async def _signal(self) -> None:
         while True:

@@ -16,7 +16,6 @@ from ...errors import Unavailable
 from ...machines.desklink.capabilities import Facts
 from ..worker import Worker
 from .display_name import CONNECT_SECONDS, display_name, in_time
-from .transport import Transport
 
 XTEST, RULES = "XTEST", "_XKB_RULES_NAMES"
 
@@ -29,8 +28,8 @@ class _Display:
     layout: str | None = None
 
 
-async def look_at_machine(transport: Transport) -> Facts:
-    """The facts of this machine now. What lacks is a fact too, so it never raises Unavailable."""
+async def look_at_machine(encode_codecs: tuple[str, ...], fed_codecs: tuple[str, ...]) -> Facts:
+    """The facts of this machine now, and the codecs of a transport. What lacks is a fact too, so it never raises Unavailable."""
     # On a daemon thread: a display server that hangs may keep it.
     worker = Worker("desklink-probe")
     looking = worker.submit(_look_at_display)
@@ -46,8 +45,8 @@ async def look_at_machine(transport: Transport) -> Facts:
         x11_reason=seen.reason,
         xtest=seen.xtest,
         layout=seen.layout,
-        encode_codecs=transport.encode_codecs,
-        fed_codecs=transport.fed_codecs,
+        encode_codecs=encode_codecs,
+        fed_codecs=fed_codecs,
         # It needs nothing of the server but what every server has.
         clipboard=seen.size is not None,
     )

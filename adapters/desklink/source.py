@@ -15,7 +15,7 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from ...errors import Unavailable
-from ...machines.desklink.geometry import Box, Size
+from ...machines.desklink.geometry import Box, Size, region_inside
 from ...machines.desklink.input import Clipboard, ControlInput, Present
 from ..log import get_logger
 from ..worker import Worker
@@ -261,6 +261,8 @@ class X11Source:
 
     def _refreshed(self, capture: X11Capture, drawn: tuple[Box, ...]) -> tuple[Box, ...]:
         """What really changed; the slot has it too."""
+        # The root window may have had other sizes since: each change of it brought a box of all that there is now.
+        drawn = tuple(box for box in drawn if region_inside(box, Size(*capture.size)))
         with nullcontext() if (slot := self._newest) is None else slot.drawing():
             if changed := capture.refresh(drawn):
                 self._seen_at = time.monotonic()

@@ -106,13 +106,13 @@ class EncodeSchedule:
     def encoded(self, step: Encode, size: int, began: float, now: float, *, kbps: int, newer_waits: bool) -> None:
         """The frame of `step`, begun at `began`, is on its way: `size` bytes, towards a target of `kbps`.
 
-        `newer_waits`: a newer picture came meanwhile.
+        `newer_waits`: a newer picture came meanwhile; that it has `changed` is said again.
         """
         # What a key frame waited for was no debt of frames before: a connection, or the end of an outage.
         held = 0.0 if self._held_since is None or step.key else began - self._held_since
         self._held_since = None
         self._ask_again = ASK_AGAIN[0]
-        self._pending = newer_waits
+        self._pending = False
         self._key = False
         self._due = max(self._due, now) + self._interval
         self._sent_at = now

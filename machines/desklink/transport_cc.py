@@ -17,6 +17,8 @@ _TICKS_A_REFERENCE: Final = 256  # the reference time counts in 64 ms
 _REFERENCES: Final = 1 << 24  # and goes on at 0 after this many
 CAPACITY: Final = 16384
 """So many packets are remembered, a quarter of their numbers: at 25 Mbit/s those of more than six seconds."""
+MOST_STATUSES: Final = 4096
+"""Of so many packets may one feedback tell, whose few bytes could otherwise cost long work; a browser tells ten times a second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +45,14 @@ class Arrival:
 def read_feedback(body: bytes) -> Feedback:
     """A feedback packet behind the RTCP header and the sender's SSRC, from the media's SSRC on.
 
-    Raises RemoteProtocolError (code `transport`). Only as many statuses are read as packets can be remembered.
+    Raises RemoteProtocolError (code `transport`). More than `MOST_STATUSES` are refused unread.
     """
     if len(body) < 12:
         raise _refused("is too short")
     ssrc, base, count = int.from_bytes(body[:4], "big"), int.from_bytes(body[4:6], "big"), int.from_bytes(body[6:8], "big")
     reference, number = int.from_bytes(body[8:11], "big"), body[11]
-    if not 0 < count <= CAPACITY:
-        raise _refused("tells of no packet, or of more than can be under way")
+    if not 0 < count <= MOST_STATUSES:
+        raise _refused("tells of no packet, or of too many")
     sizes, at = _statuses(body, count)
     ticks: list[int | None] = []
     now = 0

@@ -1,4 +1,4 @@
-"""The script `triptych-desklink` under a consumer of desklink v3 that knows nothing of Triptych: a Node program, written from the protocol alone."""
+"""`triptych-desklink` under a consumer that knows nothing of Triptych: a Node program, written from the protocol alone."""
 
 from __future__ import annotations
 

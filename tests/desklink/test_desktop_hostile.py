@@ -10,6 +10,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -71,13 +72,32 @@ def test_an_input_connection_that_is_killed_alone_is_made_anew(bare_display: Pri
 
 def kill_guards(parent: int, keep: int | None) -> None:
     """Kill the guards that a process has started, all but one."""
-    for task in os.listdir(f"/proc/{parent}/task"):
-        with open(f"/proc/{parent}/task/{task}/children") as children:
-            pids = [int(pid) for pid in children.read().split()]
-        for pid in pids:
-            with open(f"/proc/{pid}/cmdline") as command:
-                if pid != keep and "guard_process" in command.read():
-                    os.kill(pid, signal.SIGKILL)
+    for task in Path(f"/proc/{parent}/task").iterdir():
+        for pid in map(int, (task / "children").read_text().split()):
+            if pid != keep and "guard_process" in Path(f"/proc/{pid}/cmdline").read_text():
+                os.kill(pid, signal.SIGKILL)
+
+
+def test_a_screen_that_is_resized_there_and_back_between_two_looks(bare_display: PrivateDisplay) -> None:
+    events: list[str] = []
+
+    async def main(client: Client) -> None:
+        client.resize_screen(800, 600)
+        async with desktop.open(bare_display.name, max_fps=1, on_event=lambda said: events.append(said["event"])) as session:
+            frame = await session.frame()
+            for colour in (0xFF8000, 0x0080FF, 0x80FF00):
+                client.resize_screen(1280, 800)
+                await asyncio.sleep(0.05)  # the capture has heard of it, and looks only when the second is over
+                client.resize_screen(800, 600)
+                client.fill(colour, (0, 0, 800, 600))
+                frame = await session.frame(after_seq=frame.seq)
+                assert frame.array.shape == (600, 800, 4)
+                assert bytes(frame.array[599, 799, :3]) == colour.to_bytes(3, "little")
+            assert session.status.capture == "running"
+
+    with Client(bare_display) as client:
+        asyncio.run(main(client))
+    assert "session.capture.stopped" not in events
 
 
 def test_a_worker_that_nobody_closes_ends_with_its_owner() -> None:

@@ -13,9 +13,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from triptych.adapters.desklink.encode_loop import EncodeLoop, encode_for
+from triptych.adapters.desklink.encode_loop import EncodeLoop
 from triptych.adapters.desklink.newest import NewestFrame
 from triptych.adapters.desklink.source import X11Source
+from triptych.adapters.desklink.webrtc.encoding import encode_captured
 from triptych.adapters.desklink.x11_capture import Frame
 from triptych.adapters.display import PrivateDisplay
 from triptych.machines.desklink.counters import Counters, Sent
@@ -163,15 +164,18 @@ def test_forty_pictures_in_200_ms_are_a_few_frames_then_one_refinement_then_sile
 def test_a_picture_of_another_size_ends_the_session_with_an_error() -> None:
     told: list[tuple[str, str, str]] = []
 
-    class Reports9(Client9):
+    class Host(Client9):
+        def newest(self, session_id: str, surface: Size) -> NewestFrame:
+            return Screen(Size(32, 32)).slot
+
         def revoke(self, session_id: str, code: str, reason: str) -> None:
             told.append((session_id, code, reason))
             self._news.set()
 
     async def main() -> None:
-        client = Reports9()
+        client = Host()
         plan = PeerPlan(Size(64, 64), 30, 1000, (), False)
-        loop = encode_for(client, lambda session_id, surface: Screen(Size(32, 32)).slot)("s1", plan, client)
+        loop = encode_captured(client, "s1", plan, client)
         try:
             await client.until(lambda: bool(told))
         finally:
@@ -239,6 +243,26 @@ def test_neither_the_event_loop_nor_the_end_waits_for_a_capture_that_hangs() -> 
                 began = time.monotonic()
                 await loop.close()
                 assert time.monotonic() - began < 0.5
+
+    asyncio.run(main())
+
+
+def test_a_picture_that_is_lost_before_its_turn_is_no_picture_and_costs_nothing() -> None:
+    async def main() -> None:
+        screen, client = Screen(), Client9(is_open=False)
+        async with encoding(screen.slot, client) as loop:
+            await asyncio.sleep(0.1)  # it is seen, and held
+            screen.slot.drop()
+            client.is_open = True
+            loop.wake()
+            await asyncio.sleep(0.05)
+            before = time.process_time()
+            await asyncio.sleep(0.4)
+            assert time.process_time() - before < 0.2
+            assert client.frames == []
+            screen.put(SURFACE.box, 200)
+            await client.until(lambda: len(client.sents) == 1)
+            assert client.frames[0].key
 
     asyncio.run(main())
 

@@ -131,6 +131,7 @@ def test_a_picture_that_is_withdrawn_is_not_encoded() -> None:
     assert schedule.next(100.0) == Wait(FOREVER)
     schedule.changed()
     schedule.encoded(Encode(Pass.MOTION, key=True), 1000, 100.0, 100.01, kbps=KBPS, newer_waits=True)
+    schedule.changed()
     schedule.withdrawn(has_picture=True)
     assert schedule.next(100.1) == Wait(100.0 + REFINE_AFTER)
 

@@ -127,6 +127,20 @@ def test_a_still_picture_is_refined_and_that_only_once_where_it_was_rough(encode
     assert psnr(decoder.decode(keepalive.data), planes) > psnr(shown, planes) - 0.1
 
 
+def test_what_was_rough_long_ago_is_refined_too(encoder: Encoder) -> None:
+    planes, decoder = noise(SIZE, 5), Decoder()
+    # The first picture is a key frame whatever is said to differ.
+    decoder.decode(encoder.encode(picture(planes, SIZE, []), kbps=300).data)
+    for turn in range(12):
+        box = (8 * turn, 0, 8, 8)
+        paint(planes, SIZE, box, 50)
+        shown = decoder.decode(encoder.encode(picture(planes, SIZE, [box])).data)
+    far = (320, 200, 320, 200)
+    before = psnr(inside(shown, SIZE, far), inside(planes, SIZE, far))
+    shown = decoder.decode(encoder.encode(picture(planes, SIZE, []), refine=True).data)
+    assert psnr(inside(shown, SIZE, far), inside(planes, SIZE, far)) > max(before + 5, 38)
+
+
 def test_a_long_session_of_small_changes_shows_what_the_screen_shows(encoder: Encoder) -> None:
     planes, decoder = desktop(SIZE), Decoder()
     shown = decoder.decode(encoder.encode(picture(planes, SIZE)).data)

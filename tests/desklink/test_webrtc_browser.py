@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from h264_kit import recorded
+from triptych.adapters.desklink.webrtc import library
 from webrtc_kit import Client, Lab, client, drop, feeding, restore, until
 
 FED: dict[str, Any] = {"source": {"kind": "encoded", "codec": "h264", "width": 486, "height": 1080}, "permissions": ["view", "control"]}
@@ -51,6 +52,7 @@ def test_open_live_input_restart_close(lab: Lab) -> None:
         async with client(lab) as made, feeding(made, recorded()):
             await live(made)
             assert made.transports == ["new", "connecting", "connected"]
+            assert made.heard and all(".local " in line for line in made.heard)  # the browser hides its addresses behind mDNS names
             assert await made.seen("[seen.label, seen.ordered, seen.retransmits]") == ["control", True, None]
             assert await made.seen("[seen.width, seen.height]") == [486, 1080]
             [hello, *others] = await made.seen("seen.messages")
@@ -131,6 +133,31 @@ def test_a_dead_path_is_told_and_a_restart_brings_it_back(lab: Lab) -> None:
             assert forwarded == sequences
             assert await made.seen("seen.closed") == 0
             assert [word for word in made.transports if word not in ("new", "connecting")] == ["connected", "disconnected", "connected"]
+
+    lab.run(main())
+
+
+def test_lost_packets_are_sent_again(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every fiftieth packet of the picture is lost: the browser gets it again, and the picture goes on."""
+    send = library.Agent.send_packet
+    count = 0
+
+    def lossy(agent: library.Agent, packet: bytes) -> None:
+        nonlocal count
+        if 128 <= packet[0] < 192 and not 192 <= packet[1] <= 223:
+            count += 1
+            if count % 50 == 0:
+                return
+        send(agent, packet)
+
+    async def main() -> None:
+        async with client(lab) as made, feeding(made, recorded()):
+            await live(made)
+            monkeypatch.setattr(library.Agent, "send_packet", lossy)
+            shown = await made.seen("seen.frames")
+            await made.sees(f"seen.frames >= {shown + 120}", 25)
+            video = (await made.seen("stats()"))["video"]
+            assert video["nackCount"] > 0 and video["retransmittedPacketsReceived"] > 0
 
     lab.run(main())
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -131,9 +132,14 @@ def test_staying_ends_well_with_ctrl_c(short: Path) -> None:
     out, temporary = short / "out", short / "tmp"
     demo = start(out, temporary, "--keep")
     assert demo.stdout is not None
+    url = ""
     for line in demo.stdout:
+        if "/?token=" in line:
+            url = line.strip()
         if "Everything stays until Ctrl-C" in line:
             break
+    with urllib.request.urlopen(url, timeout=10) as answer:
+        assert b"<title>Desktop" in answer.read(), "the desktop is live in a browser"
     os.kill(demo.pid, signal.SIGINT)
     _, stderr = demo.communicate(timeout=30)
     assert (demo.returncode, stderr) == (0, "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import runpy
 import shutil
 import subprocess
 from pathlib import Path
@@ -77,3 +78,20 @@ def test_random_pictures_under_the_sanitizers(tmp_path: Path) -> None:
     ran = subprocess.run([str(program)], capture_output=True, text=True, check=False, timeout=120)
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout.count(" 1\n") == 7
+
+
+def test_the_helper_is_built_only_where_a_program_of_libvpx_can_be_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    if shutil.which("cc") is None or not Path("/usr/include/vpx/vp8cx.h").exists():
+        pytest.skip("no C compiler or no libvpx headers")
+    monkeypatch.chdir(COMMON.parent.parent)
+
+    def builds(**environment: str) -> bool:
+        with monkeypatch.context() as changed:
+            for name, value in environment.items():
+                changed.setenv(name, value)
+            found: bool = runpy.run_path("native/common/build_vp9.py")["has_libvpx"]()
+            return found
+
+    assert builds()
+    assert not builds(CFLAGS="-nostdinc")
+    assert not builds(CC="/nonexistent/cc")

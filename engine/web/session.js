@@ -1,0 +1,254 @@
+"use strict";
+// The viewer's session: opens it, watches it, mends it. Its state is one word: waiting, connecting, live, reconnecting or ended.
+
+const SILENT_MS = 1500; // without a ping the path is in doubt
+const MEND_MS = 2000; // and then a new one is looked for
+const MEND_AGAIN_MS = [3000, 4000, 6000, 8000, 12000, 15000];
+const REOPEN_MS = [0, 1000, 2000, 4000, 8000];
+const BRIDGE_GONE_MS = 60000;
+
+class Session {
+  /** `on.state(word, why)`, `on.stream(track)`, `on.leaving()` (the picture will end), `on.geometry({width, height})`,
+   *  `on.refused(rejected)`, `on.readout(values)`, `on.able(capabilities)`. */
+  constructor(token, on) {
+    this.on = on;
+    this.word = "waiting";
+    this.id = null;
+    this.permissions = [];
+    this.waits = new Map();
+    this.asked = 0;
+    this.reopened = 0;
+    this.link = new Link(token, { open: () => this.greet(), event: (name, params) => this.event(name, params), lost: (tries) => this.lost(tries) });
+    this.watch = setInterval(() => this.look(), 250);
+    setInterval(() => this.measure(), 1000);
+  }
+
+  start() {
+    this.link.connect();
+  }
+
+  become(word, why = "") {
+    if (this.word === "ended" && word !== "waiting") return;
+    if (word === this.word && why === this.why) return;
+    [this.word, this.why] = [word, why];
+    this.on.state(word, why);
+  }
+
+  get able() {
+    return this.permissions;
+  }
+
+  // Opening
+
+  async greet() {
+    this.lostAt = null;
+    if (this.word === "ended") return;
+    try {
+      this.capabilities = await this.link.request("hello", { protocol: 3 });
+      this.on.able(this.capabilities);
+      await this.open();
+    } catch (error) {
+      if (error.code !== "socket") this.end(error.message);
+    }
+  }
+
+  async open() {
+    this.drop();
+    const { input, clipboard, encode } = this.capabilities;
+    if (!encode.codecs.length) return this.end("this engine sends no picture: its WebRTC or its encoder is not installed");
+    const here = ["127.0.0.1", "localhost", "[::1]"].includes(location.hostname);
+    this.permissions = ["view", ...(input.pointer ? ["control"] : []), ...(clipboard.read || clipboard.write ? ["clipboard"] : [])];
+    this.foreign = false;
+    this.early = [];
+    this.become(this.seen ? "reconnecting" : "connecting", this.seen ? "opening a new session" : "");
+    const opened = await this.link.request("session.open", { permissions: this.permissions, max_fps: 60, loopback_tcp: here });
+    this.id = opened.sessionId;
+    this.on.geometry(opened.geometry.encoded);
+    const early = this.early;
+    this.early = null;
+    this.live = false;
+    this.pingAt = performance.now() + 3000; // the first path may take longer than a ping
+    this.mends = 0;
+    this.peer = new Peer((method, params) => this.signal(method, params), {
+      track: (track) => this.on.stream(track),
+      message: (message) => this.heard(message),
+      closed: () => {},
+      failed: () => this.mend(),
+    });
+    for (const [name, params] of early) this.event(name, params);
+  }
+
+  /** Open a session where there is none, after a while that grows. */
+  reopen(why) {
+    this.drop();
+    this.become("reconnecting", why);
+    const wait = REOPEN_MS[Math.min(this.reopened++, REOPEN_MS.length - 1)];
+    clearTimeout(this.opening);
+    this.opening = setTimeout(() => this.link.up && this.open().catch((error) => error.code === "socket" || this.end(error.message)), wait);
+  }
+
+  /** Begin again, because somebody asked for it. */
+  again() {
+    this.become("waiting");
+    this.reopened = 0;
+    if (this.link.up) this.greet();
+    else this.link.connect();
+  }
+
+  signal(method, params) {
+    return this.link.request(method, { session_id: this.id, ...params }).catch((error) => console.warn(method, error.message));
+  }
+
+  event(name, params) {
+    if (this.early) return void this.early.push([name, params]);
+    if (params.sessionId !== this.id) {
+      this.foreign = name === "session.description" || this.foreign;
+      if (this.foreign && this.word === "ended" && this.replaceable) {
+        this.why = "it was opened somewhere else";
+        this.on.state("ended", this.why);
+      }
+      return;
+    }
+    if (name === "session.description") this.peer?.offer(params.description);
+    else if (name === "session.candidate") this.peer?.candidate(params);
+    else if (name === "session.revoked") this.revoked(params.code, params.reason);
+    else if (name === "session.capture.stopped") this.on.refused({ code: "capture", message: `The desktop's picture stopped: ${params.reason}` });
+    else if (name === "session.state" && params.capture === "ended") {
+      if (params.transport === "closed") this.revoked("closed", "");
+      else this.finish("the desktop's screen has gone");
+    }
+  }
+
+  // The control channel
+
+  heard(message) {
+    const wait = this.waits.get(message.request ?? message.seq);
+    switch (message.kind) {
+      case "hello":
+        this.on.geometry(message.geometry.encoded ?? message.geometry);
+        this.ping();
+        break;
+      case "ping":
+        this.ping();
+        break;
+      case "clipboard":
+        wait?.(message);
+        break;
+      case "rejected":
+        if (this.waits.has(message.seq)) this.waits.get(message.seq)({ error: message.message });
+        else this.on.refused(message);
+        break;
+      case "revoked":
+        this.revoked(message.code, message.reason);
+    }
+  }
+
+  ping() {
+    this.pingAt = performance.now();
+    this.mends = 0;
+    if (this.word === "reconnecting" && this.live) this.become("live");
+  }
+
+  /** A picture of this session was shown. */
+  shown() {
+    this.seen = true;
+    if (this.live || !this.peer) return;
+    this.live = true;
+    this.reopened = 0;
+    this.become("live");
+  }
+
+  say(message) {
+    return this.permissions.includes("control") && this.word === "live" && this.peer ? this.peer.say(message) : 0;
+  }
+
+  get waiting() {
+    return this.peer?.waiting ?? 0;
+  }
+
+  /** A clipboard message, and its answer: {text, truncated}. Rejects with a sentence. */
+  clipboard(message) {
+    return new Promise((answer, refuse) => {
+      if (!this.permissions.includes("clipboard")) return refuse(new Error("This session has no clipboard."));
+      const request = `clipboard-${++this.asked}`;
+      const seq = this.peer?.say({ ...message, request });
+      if (!seq) return refuse(new Error("The desktop is not connected."));
+      const settle = (reply) => {
+        clearTimeout(timer);
+        this.waits.delete(request);
+        this.waits.delete(seq);
+        if (reply.error) refuse(new Error(reply.error));
+        else answer(reply);
+      };
+      const timer = setTimeout(() => settle({ error: "The desktop's clipboard did not answer." }), 5000);
+      this.waits.set(request, settle);
+      this.waits.set(seq, settle);
+    });
+  }
+
+  // Watching
+
+  look() {
+    if (this.lostAt && this.word !== "ended" && performance.now() - this.lostAt > BRIDGE_GONE_MS) this.end("the bridge is not reached any more");
+    if (!this.peer || this.word === "ended") return;
+    const silent = performance.now() - this.pingAt;
+    if (silent > SILENT_MS && this.word === "live") this.become("reconnecting", "nothing is heard from the desktop");
+    const due = this.mends ? this.mendAt : this.pingAt + MEND_MS;
+    if (silent > MEND_MS && performance.now() > due) this.mend();
+  }
+
+  /** Ask for another path. */
+  mend() {
+    if (!this.peer || !this.link.up || performance.now() < (this.mendAt ?? 0)) return;
+    this.mendAt = performance.now() + MEND_AGAIN_MS[Math.min(this.mends++, MEND_AGAIN_MS.length - 1)];
+    this.signal("session.restart_ice", {});
+  }
+
+  lost() {
+    this.lostAt ??= performance.now();
+    this.drop();
+    if (this.word !== "ended") this.become(this.seen ? "reconnecting" : "waiting", "the bridge is not reached");
+  }
+
+  revoked(code, reason) {
+    this.drop();
+    if (code === "transport") return this.reopen(reason);
+    this.replaceable = code === "closed";
+    this.end(this.replaceable ? (this.foreign ? "it was opened somewhere else" : "it was closed") : reason);
+  }
+
+  end(why) {
+    this.drop();
+    this.become("ended", why);
+  }
+
+  /** End it, and give it back. */
+  finish(why) {
+    const id = this.id;
+    this.end(why);
+    if (id && this.link.up) this.link.request("session.close", { session_id: id }).catch(() => {});
+  }
+
+  drop() {
+    clearTimeout(this.opening);
+    this.early = null;
+    if (this.peer) this.on.leaving();
+    this.peer?.close();
+    this.peer = this.id = null;
+    this.live = false;
+    this.mendAt = 0;
+    for (const settle of new Set(this.waits.values())) settle({ error: "The connection was lost." });
+  }
+
+  async measure() {
+    const peer = this.peer;
+    if (!peer || this.word !== "live" || document.hidden) return;
+    const now = await peer.measure();
+    if (peer !== this.peer) return;
+    const before = this.measured?.peer === peer ? this.measured : null;
+    this.measured = { ...now, peer };
+    if (!before) return;
+    const seconds = (now.at - before.at) / 1000;
+    this.on.readout({ rtt: now.rtt, kbps: ((now.bytes - before.bytes) * 8) / 1000 / seconds, fps: (now.frames - before.frames) / seconds });
+  }
+}

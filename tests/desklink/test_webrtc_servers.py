@@ -1,0 +1,129 @@
+"""STUN and TURN servers: how their addresses are read, and a browser that reaches the engine through a real coturn only."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import shutil
+import socket
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from h264_kit import recorded
+from triptych.adapters.desklink.webrtc.servers import Server, servers
+from triptych.generated.desklink.models import IceServer
+from webrtc_kit import OTHER, Lab, client, feeding, until
+
+FED: dict[str, Any] = {"source": {"kind": "encoded", "codec": "h264", "width": 486, "height": 1080}, "permissions": ["view"]}
+
+
+@pytest.fixture(scope="module")
+def lab() -> Iterator[Lab]:
+    """One network and browser for the module."""
+    made = Lab()
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize(
+    ("url", "read"),
+    [
+        ("stun:a.example", Server("stun:a.example", "a.example", 3478)),
+        ("STUN:192.0.2.1:19302", Server("STUN:192.0.2.1:19302", "192.0.2.1", 19302)),
+        ("turn:a:1", Server("turn:a:1", "a", 1, True)),
+        (
+            "turn:[2001:db8::1]:3478?transport=tcp",
+            Server("turn:[2001:db8::1]:3478?transport=tcp", "2001:db8::1", 3478, True, "tcp", False, "u", "p"),
+        ),
+        ("turns:a", Server("turns:a", "a", 5349, True, "tcp", True)),
+        ("turns:a?transport=tcp", Server("turns:a?transport=tcp", "a", 5349, True, "tcp", True)),
+    ],
+)
+def test_an_address_is_read(url: str, read: Server) -> None:
+    assert servers([IceServer(urls=(url,), username="u", credential="p")]) == [replace(read, username="u", credential="p")]
+
+
+USELESS = ["", "http://a", "stun:", "stun:a:0", "stun:a:65536", "stun:a/b", "stun:[a]"]
+USELESS += ["turns:a?transport=udp", "turn:a?transport=sctp", "turn:u@a"]
+
+
+@pytest.mark.parametrize("url", USELESS)
+def test_an_address_that_cannot_be_used_is_left_out_and_the_others_are_kept(url: str) -> None:
+    assert [server.host for server in servers([IceServer(urls=(url, "stun:b")), IceServer(urls=("stun:c", "stun:b"))])] == ["b", "c"]
+
+
+@contextlib.asynccontextmanager
+async def coturn(folder: Path) -> AsyncIterator[str]:
+    """A TURN and STUN server in the network; its address."""
+    if shutil.which("turnserver") is None:
+        pytest.skip("turnserver is not installed: apt install coturn")
+    command = f"turnserver -n --listening-ip={OTHER} --relay-ip=127.0.0.1 --allow-loopback-peers --no-cli --no-tls --no-dtls".split()
+    command += f"--lt-cred-mech --user=u:p --realm=r --min-port=50000 --max-port=50099 --pidfile={folder}/pid --userdb={folder}/db".split()
+    silent = asyncio.subprocess.DEVNULL
+    process = await asyncio.create_subprocess_exec(*command, stdout=silent, stderr=silent, cwd=folder)
+    try:
+        await until(lambda: process.returncode is not None or listens(OTHER, 3478))
+        assert process.returncode is None
+        yield f"{OTHER}:3478"
+    finally:
+        process.terminate()
+        await process.wait()
+
+
+def listens(host: str, port: int) -> bool:
+    """Whether somebody takes TCP connections there."""
+    with socket.socket() as probe:
+        return probe.connect_ex((host, port)) == 0
+
+
+@pytest.mark.parametrize("transport", ["udp", "tcp"])
+def test_a_browser_that_reaches_the_engine_through_turn_only(lab: Lab, tmp_path: Path, transport: str) -> None:
+    async def main() -> None:
+        async with contextlib.AsyncExitStack() as stack:
+            address = await stack.enter_async_context(coturn(tmp_path))
+            # A relay lets in whom its owner names, and both name the relay of the other: no shorter way is open.
+            servers = [{"urls": f"turn:{address}", "username": "u", "credential": "p"}]
+            config = {"iceServers": servers, "iceTransportPolicy": "relay"}
+            made = await stack.enter_async_context(client(lab, config=config))
+            await stack.enter_async_context(feeding(made, recorded()))
+            made.passes = lambda candidate: " typ relay " in candidate
+            # The first server of the entry never answers; the others are used all the same.
+            urls = [f"turn:{OTHER}:9?transport={transport}", f"turn:{address}?transport={transport}"]
+            await made.open(**FED, ice_servers=[{"urls": urls, "username": "u", "credential": "p"}])
+            await made.becomes("connected", 20)
+            await made.sees("seen.frames > 30")
+            remote = (await made.seen("stats()"))["remote"]
+            assert (remote["candidateType"], remote["address"]) == ("relay", "127.0.0.1")
+            before = await made.seen("seen.frames")
+            await made.request("session.restart_ice")
+            await until(lambda: len([line for line in candidates(made) if " typ relay " in line]) == 2)
+            await made.sees(f"seen.frames > {before} + 60")
+            assert made.transports == ["new", "connecting", "connected"]
+
+    lab.run(main())
+
+
+def test_stun_gives_a_reflexive_candidate_and_all_urls_are_asked(lab: Lab, tmp_path: Path) -> None:
+    async def main() -> None:
+        async with coturn(tmp_path) as address, client(lab) as made, feeding(made, recorded()):
+            entries = [
+                {"urls": [f"stun:{OTHER}:9"]},
+                {"urls": [f"stun:{address}"]},
+                {"urls": [f"turn:{address}"], "username": "u", "credential": "p"},
+            ]
+            await made.open(**FED, ice_servers=[*entries, {"urls": [f"turn:{address}"], "username": "u", "credential": "wrong"}])
+            await until(lambda: any(" typ relay " in line for line in candidates(made)))
+            await made.becomes("connected")
+            # What it sees of us is what we are, here: no other address is told twice.
+            assert not any(" typ srflx " in line and " raddr " not in line for line in candidates(made))
+
+    lab.run(main())
+
+
+def candidates(made: Any) -> list[str]:
+    """The engine's candidates so far."""
+    return [params["candidate"] for params in made.said("session.candidate")]
