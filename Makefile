@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 # Two cores, and much waiting. The folder has a short name since paths of unix sockets may not be long.
 PYTEST := base=$$(mktemp -d /tmp/XXXXXX) && trap "rm -rf $$base" EXIT && $(BIN)/pytest -c tests/pytest.ini -n 3 --dist loadfile --basetemp=$$base/t
 
-.PHONY: help setup run test gen lint bench docs fuzz clean
+.PHONY: help setup run test gen lint bench lab soak docs fuzz clean
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 10
@@ -14,7 +14,7 @@ help:  ## list the targets
 setup:  ## system packages, virtual environment, C helpers; does nothing when they stand
 	@PYTHON="$(PYTHON)" bash tools/setup.sh
 
-run: setup  ## show the three panels on a private display; KEEP=1 stays until Ctrl-C, OUT=DIR names where the files go
+run: setup  ## show the three panels on a private display, which is then live in a browser until Ctrl-C; OUT=DIR: where the files go
 	@exec $(BIN)/triptych demo $(if $(KEEP),--keep) $(if $(OUT),--out "$(OUT)")
 
 test: setup  ## check that generated files are current, lint, then every test
@@ -34,6 +34,12 @@ lint: setup  ## ruff, mypy --strict, import rules, generated files current
 
 bench: setup  ## ours beside a peer, interleaved: ONLY=name picks, JSON=1 prints an object a line
 	@$(BIN)/python benchmarks/run.py $(if $(ONLY),--only $(ONLY)) $(if $(JSON),--json)
+
+lab: setup  ## how old a picture is when a browser shows it, beside wrtc; needs root: ONLY=scenario picks, KEEP=1 keeps the figures
+	@$(BIN)/python benchmarks/lab/run.py $(if $(ONLY),--scenario $(ONLY)) $(if $(KEEP),--keep) $(ARGS)
+
+soak: setup  ## 20 minutes with a viewer and 10,000 open/close cycles; fails when the engine grew: MINUTES=, CYCLES=
+	@$(BIN)/python -m triptych.tools.soak $(if $(MINUTES),--minutes $(MINUTES)) $(if $(CYCLES),--cycles $(CYCLES))
 
 docs: setup  ## the documentation as HTML, with the diagrams as SVG
 	@$(BIN)/python -m triptych.tools.docs

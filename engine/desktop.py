@@ -37,6 +37,7 @@ from ..generated.desklink.vocabulary import (
     DEFAULT_TTL_SECONDS,
 )
 from ..machines.desklink import capabilities as described
+from ..machines.desklink.geometry import Size, contains
 from ..machines.desklink.windows import Window
 from .desktop_channel import Box, Channel, OnEvent, Status
 from .extras import need
@@ -207,17 +208,20 @@ class Session:
 
     async def click(self, x: int, y: int, *, button: int = 1, count: int = 1) -> None:
         """Press and release a button (1 left, 2 middle, 3 right) there, `count` times."""
+        there = {"kind": "pointer", "x": x, "y": y, "button": button}
         for _ in range(count):
-            await self._pointer("down", x, y, button)
-            await self._pointer("up", x, y, button)
+            await self._control_all({**there, "phase": "down"}, {**there, "phase": "up"})
 
     async def drag(self, start: tuple[int, int], end: tuple[int, int], *, button: int = 1, steps: int = 8) -> None:
         """Press a button at `start`, move to `end` in so many `steps`, as programs expect of a hand, and release it there."""
-        await self._pointer("down", *start, button)
-        for step in range(1, steps + 1):
-            x, y = (begin + (until - begin) * step // steps for begin, until in zip(start, end, strict=True))
-            await self._pointer("move", x, y, button)
-        await self._pointer("up", *end, button)
+        for x, y in (start, end):
+            if not contains(Size(*self.size), x, y):
+                raise LocalProtocolError("coordinates", f"({x},{y}) is outside the {self.size[0]}x{self.size[1]} surface", "pointer")
+        places = [
+            tuple(begin + (until - begin) * step // steps for begin, until in zip(start, end, strict=True)) for step in range(1, steps + 1)
+        ]
+        path = [("down", start), *(("move", place) for place in places), ("up", end)]
+        await self._control_all(*({"kind": "pointer", "phase": phase, "x": x, "y": y, "button": button} for phase, (x, y) in path))
 
     async def wheel(self, dx: float = 0.0, dy: float = 0.0) -> None:
         """Turn the wheel by clicks: positive is right, and down. Fractions add up."""
@@ -236,8 +240,7 @@ class Session:
         for key in keys:
             *modifiers, last = ["+"] if key == "+" else key.removesuffix("++").split("+") + (["+"] if key.endswith("++") else [])
             what = {"character": last} if len(last) == 1 else {"name": last}
-            await self._control(kind="key", down=True, modifiers=modifiers, **what)
-            await self._control(kind="key", down=False, **what)
+            await self._control_all({"kind": "key", "down": True, "modifiers": modifiers, **what}, {"kind": "key", "down": False, **what})
 
     async def hold(self, key: str) -> None:
         """Press a named key or modifier and keep it down, until `release`, `release_all` or the end of the session."""
@@ -282,13 +285,20 @@ class Session:
         await self._control(kind="pointer", phase=phase, x=x, y=y, button=button)
 
     async def _control(self, unicode: bool = False, /, **message: Any) -> None:
+        await self._control_all(message, unicode=unicode)
+
+    async def _control_all(self, *messages: dict[str, Any], unicode: bool = False) -> None:
+        """Hand all of them over before any answer is waited for: whoever gives up waiting for a click has not left the button down, and two
+        tasks that click do not get between each other's edges.
+        """
+        kind = messages[0]["kind"]
         try:
-            text = msgspec.json.encode(message)
+            texts = [msgspec.json.encode(message) for message in messages]
         except (TypeError, ValueError, OverflowError) as error:
-            raise LocalProtocolError("operation", str(error), message["kind"]) from None
-        answer = await self._channel.control(self.id, text, unicode)
-        if answer["kind"] == "rejected":
-            raise LocalProtocolError(answer["code"], self._channel.explained(answer["code"], answer["message"]), message["kind"])
+            raise LocalProtocolError("operation", str(error), kind) from None
+        for answer in await asyncio.gather(*(self._channel.control(self.id, text, unicode) for text in texts)):
+            if answer["kind"] == "rejected":
+                raise LocalProtocolError(answer["code"], self._channel.explained(answer["code"], answer["message"]), kind)
 
 
 def _boxes(damage: Iterable[list[int]]) -> tuple[Box, ...]:

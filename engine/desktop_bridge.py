@@ -1,7 +1,7 @@
 """A live desktop in a browser: starts an engine, its bridge and the page. `triptych desktop bridge`, the demo and programs run it.
 
-    async with bridge(display=":99") as live:
-        print(live.url)
+async with bridge(display=":99") as live:
+    print(live.url)
 """
 
 from __future__ import annotations

@@ -67,10 +67,9 @@ class Channel:
         finally:
             self._pixels.pop(request_id, None)
 
-    async def control(self, session_id: str, text: bytes, unicode: bool) -> dict[str, Any]:
-        """The answer to a control message."""
-        answer: dict[str, Any] = await self._host.control(session_id, text, unicode=unicode)
-        return answer
+    def control(self, session_id: str, text: bytes, unicode: bool) -> asyncio.Future[dict[str, Any]]:
+        """Hand a control message over, now; the future has its answer."""
+        return self._host.control(session_id, text, unicode=unicode)
 
     async def windows(self, surface: tuple[int, int]) -> tuple[Window, ...]:
         """The windows of the display, in pixels of a frame of this size."""
@@ -101,7 +100,9 @@ class Channel:
         return await answer
 
     def _keep(self, request_id: int, pixels: memoryview) -> None:
-        self._pixels[request_id] = pixels
+        # Of a request that was cancelled meanwhile nobody would take them away.
+        if (answer := self._answers.get(request_id)) is not None and not answer.done():
+            self._pixels[request_id] = pixels
 
     def _cannot_open(self, error: Unavailable) -> None:
         self._unavailable = error

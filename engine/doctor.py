@@ -98,7 +98,9 @@ def _accessibility() -> str:
 
 
 def _desktop() -> Iterator[Finding]:
-    yield from _packages("desktop", "desktop", {"numpy": "frames as arrays", "PIL": "pictures", "xcffib": "window manager"})
+    yield from _packages(
+        "desktop", "desktop", {"numpy": "frames as arrays", "PIL": "pictures", "xcffib": "window manager", "aiohttp": "bridge"}
+    )
     if find_spec("triptych.native.linux._x11"):
         from ..adapters.desklink.probe import display
 
@@ -113,10 +115,22 @@ def _desktop() -> Iterator[Finding]:
             "not built",
             "apt-get install libxcb1-dev libxcb-shm0-dev libxcb-damage0-dev libxcb-xtest0-dev libxkbcommon-x11-dev, then pip install again",
         )
+    yield _attempt("desktop", "live picture", "limited", _live_picture)
     if shutil.which("Xvfb"):
         yield Finding("desktop", "private displays", "ok", "Xvfb is installed")
     else:
         yield Finding("desktop", "private displays", "limited", "Xvfb is not installed", "apt-get install xvfb")
+
+
+def _live_picture() -> str:
+    from ..adapters.desklink.encoder import encoder_name
+    from ..adapters.desklink.webrtc.versions import strange
+
+    if (why := strange()) is not None:
+        raise why
+    if (encoder := encoder_name()) is None:
+        raise Unavailable("there is no VP9 encoder, so a desktop cannot be sent to a browser", "apt-get install libvpx7, or pip install av")
+    return f"WebRTC, with VP9 by {encoder}"
 
 
 def _colours() -> str:

@@ -127,7 +127,17 @@ class EngineProcess:
         return "".join(line for line in text.splitlines(keepends=True) if "running as root" not in line)
 
     def listening(self) -> list[str]:
-        """The sockets of it and of its helpers that accept connections or datagrams from elsewhere: their lines of /proc/net."""
+        """The sockets of it and of its helpers that accept connections or datagrams from elsewhere: their lines of /proc/net.
+
+        Those of a peer connection, which a `session.candidate` names, are not among them.
+        """
+        deadline = time.monotonic() + 2
+        while (found := self._listening()) and time.monotonic() < deadline:
+            self.read(time.monotonic() + 0.1)  # a candidate is told right after its socket was made
+        return found
+
+    def _listening(self) -> list[str]:
+        named = {int(event["candidate"].split()[5]) for event in self.events("session.candidate")}
         folder = Path(f"/proc/{self.process.pid}")
         folders = [folder, *(Path(f"/proc/{pid}") for pid in self.helpers())]
         links = [str(path.readlink()) for each in folders for path in (each / "fd").iterdir() if path.is_symlink()]
@@ -137,7 +147,8 @@ class EngineProcess:
             path = folder / "net" / table
             for line in path.read_text().splitlines()[1:] if path.exists() else []:
                 columns = line.split()
-                if columns[9] in inodes and (state is None or columns[3] == state):
+                offered = state is None and int(columns[1].rpartition(":")[2], 16) in named
+                if columns[9] in inodes and (state is None or columns[3] == state) and not offered:
                     found.append(line)
         for line in (folder / "net" / "unix").read_text().splitlines()[1:]:
             columns = line.split()

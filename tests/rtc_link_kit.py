@@ -190,7 +190,7 @@ class Run:
             self.pacer.push_first(packet, len(packet))
 
     def pump(self, now: float) -> None:
-        if size := self.controller.probe(now):
+        if size := self.controller.probe(now, self.history.in_flight):
             self.figures.probes += 1
             kept = self.store.recent(size)
             self.again(

@@ -122,10 +122,10 @@ class Viewer:
         sender.on_event = self._heard
 
     @classmethod
-    async def open(cls, browser: Any, html: Path, sender: Sender, **options: Any) -> Self:
-        """A new page of the receiver, ready for an offer; `options` go to its `begin`."""
+    async def open(cls, browser: Any, html: str, sender: Sender, **options: Any) -> Self:
+        """A new page of the receiver `html`, ready for an offer; `options` go to its `begin`."""
         page = await browser.new_page(viewport={"width": 1280, "height": 720})
-        await page.set_content(html.read_text())
+        await page.set_content(html)
         made = cls(page, sender)
         await page.expose_function("toSender", made._said)
         await page.evaluate("options => begin(options)", options)
@@ -179,7 +179,9 @@ def spent(pids: Sequence[int]) -> float:
 
 def family(pid: int, word: str) -> tuple[int, ...]:
     """The descendants of a process whose command line has that word."""
-    parents = {int(entry.name): int(fields[1]) for entry in Path("/proc").iterdir() if entry.name.isdigit() and (fields := _stat(int(entry.name)))}
+    parents = {
+        int(entry.name): int(fields[1]) for entry in Path("/proc").iterdir() if entry.name.isdigit() and (fields := _stat(int(entry.name)))
+    }
     found, grown = {pid}, True
     while grown:
         more = {child for child, parent in parents.items() if parent in found and child not in found}

@@ -13,7 +13,7 @@ import ipaddress
 import os
 import re
 import secrets
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
@@ -119,6 +119,7 @@ class BridgeServer:
         self._timer: asyncio.TimerHandle | None = None
         self._runner: web.AppRunner | None = None
         self._closing = False
+        self._tasks: set[asyncio.Task[None]] = set()
 
     @property
     def engine_name(self) -> str:
@@ -150,6 +151,7 @@ class BridgeServer:
         if self._engine is not None:
             await self._engine.close(CLOSING_SECONDS)
         await self._dismiss(GOING, "the bridge has ended")
+        await asyncio.gather(*self._tasks)
         if self._timer is not None:
             self._timer.cancel()
         if self._runner is not None:
@@ -224,7 +226,7 @@ class BridgeServer:
         socket.unread += len(text)
         if socket.unread > MOST_UNREAD_BYTES:
             if not socket.ws.closed:
-                self._loop.create_task(_let_go(socket.ws, TOO_SLOW, "the browser does not read what it is told"))
+                self._spawn(_let_go(socket.ws, TOO_SLOW, "the browser does not read what it is told"))
             return
         socket.texts.put_nowait(text.decode())
 
@@ -266,7 +268,12 @@ class BridgeServer:
         self._greeted.set()
         if not self._closing:
             log.warning("the engine has ended; the next socket starts another")
-            self._loop.create_task(self._dismiss(ENGINE_GONE, "the engine has ended"))
+            self._spawn(self._dismiss(ENGINE_GONE, "the engine has ended"))
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = self._loop.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     def _run(self, effects: list[do.Effect]) -> None:
         for effect in effects:

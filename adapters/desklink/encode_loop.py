@@ -146,12 +146,13 @@ class EncodeLoop:
     def _one(self, encoder: Encoder, schedule: EncodeSchedule, step: Encode, picture: Picture, asked: float, *, moved: bool) -> None:
         """Encode a picture and send it. `asked`: when it was taken out of the slot; `moved`: it is another than the one before."""
         began, kbps = time.monotonic(), self._outlet.kbps
-        frame = encoder.encode(picture, key=step.key, refine=step.why is Pass.REFINE, half=step.half, kbps=kbps)
+        frame = encoder.encode(picture, key=step.key, refine=step.why is Pass.REFINE, most=step.most, half=step.half, kbps=kbps)
         encoded = time.monotonic()
         self._last_at = max(picture.at if moved else began, self._last_at + LEAST_STEP)
         self._outlet.send_frame(frame.data, frame.key, self._last_at)
         now = time.monotonic()
-        schedule.encoded(step, len(frame.data), began, encoded, kbps=kbps, newer_waits=self._slot.waiting)
+        newer = self._slot.waiting
+        schedule.encoded(step, len(frame.data), began, encoded, kbps=kbps, newer_waits=newer, coded=frame.coded, rough=frame.rough)
         sent = Sent(
             len(frame.data),
             key=frame.key,

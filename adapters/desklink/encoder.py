@@ -37,8 +37,8 @@ class Vp9(Protocol):
     name: str
     halves: bool
 
-    def encode(self, planes: memoryview, damage: Sequence[Box], flags: int, kbps: int) -> tuple[bytes, bool]:
-        """The frame, and whether it is a key frame. Raises EncoderRefused."""
+    def encode(self, planes: memoryview, damage: Sequence[Box], flags: int, most: int, kbps: int) -> Encoded:
+        """One frame. Raises EncoderRefused."""
         ...
 
     def close(self) -> None:
@@ -48,10 +48,12 @@ class Vp9(Protocol):
 
 @dataclass(frozen=True)
 class Encoded:
-    """One frame: its bytes, and whether it is a key frame."""
+    """One frame: its bytes, and whether it is a key frame. `coded` macroblocks were looked at; `rough` are still to be refined."""
 
     data: bytes
     key: bool
+    coded: int
+    rough: int
 
 
 class Encoder:
@@ -72,11 +74,14 @@ class Encoder:
         self.halves = self._vp9.halves and min(width, height) >= 4
         """Whether `half` is heard."""
 
-    def encode(self, picture: Picture, *, key: bool = False, refine: bool = False, half: bool = False, kbps: int | None = None) -> Encoded:
+    def encode(
+        self, picture: Picture, *, key: bool = False, refine: bool = False, most: int = 0, half: bool = False, kbps: int | None = None
+    ) -> Encoded:
         """Encode a picture, which differs from the one before in its damage only.
 
-        `refine` is for a picture that has been still: full size, in the best quality, and only what is not in it yet. `half`: half the
-        width and height. A change of size makes a key frame. A new `kbps` holds from now on. Raises EncoderRefused.
+        `refine` is for a picture that has been still: full size, in the best quality, and only what is not in it yet; `most`: at most so
+        many 16x16 macroblocks of it, if that is above 0. `half`: half the width and height. A change of size makes a key frame. A new
+        `kbps` holds from now on. Raises EncoderRefused.
         """
         if self._vp9 is None:
             raise EncoderRefused("it is closed")
@@ -86,7 +91,7 @@ class Encoder:
         if kbps is not None:
             self._kbps = kbps
         flags = key * KEY | refine * REFINE | (half and not refine and self.halves) * HALF
-        return Encoded(*self._vp9.encode(picture.planes, picture.damage, flags, self._kbps))
+        return self._vp9.encode(picture.planes, picture.damage, flags, most, self._kbps)
 
     def close(self) -> None:
         """Free everything; safe to call twice."""

@@ -77,7 +77,7 @@ class NewestFrame:
         return bool(self._damage)
 
     def wait(self, timeout: float) -> None:
-        """Sleep until something is put, `wake` is called, or `timeout` seconds have passed; at once if that happened since the last wait."""
+        """Sleep until something is put, `wake` is called, or `timeout` seconds have passed; at once if that was so since the last wait."""
         self._bell.wait(timeout)
         self._bell.clear()
 

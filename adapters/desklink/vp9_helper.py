@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import Unavailable
 from ...machines.desklink.geometry import Box, Size
 from ...native.common._vp9 import ffi, lib
-from .encoder import REMEDY, EncoderRefused
+from .encoder import REMEDY, Encoded, EncoderRefused
 
 if TYPE_CHECKING:
     from ...native.common._vp9 import CData
@@ -38,15 +38,15 @@ class HelperVp9:
         self._packet: Any = ffi.new("tx_vp9_packet *")
         self._length = size.width * size.height * 3 // 2
 
-    def encode(self, planes: memoryview, damage: Sequence[Box], flags: int, kbps: int) -> tuple[bytes, bool]:
-        """The frame, and whether it is a key frame. Raises EncoderRefused."""
+    def encode(self, planes: memoryview, damage: Sequence[Box], flags: int, most: int, kbps: int) -> Encoded:
+        """One frame. Raises EncoderRefused."""
         if len(planes) != self._length:
             raise EncoderRefused(f"it has {len(planes)} bytes instead of {self._length}")
         boxes = ffi.new("int32_t[][4]", list(damage))
         packet = self._packet
-        if lib.tx_vp9_encode(self._encoder, ffi.from_buffer("uint8_t[]", planes), boxes, len(damage), flags, kbps, packet):
+        if lib.tx_vp9_encode(self._encoder, ffi.from_buffer("uint8_t[]", planes), boxes, len(damage), flags, most, kbps, packet):
             raise EncoderRefused(_text(lib.tx_vp9_error(self._encoder)))
-        return ffi.buffer(packet.data, packet.size)[:], bool(packet.key)
+        return Encoded(ffi.buffer(packet.data, packet.size)[:], bool(packet.key), packet.coded, packet.rough)
 
     def close(self) -> None:
         """Free everything."""

@@ -10,6 +10,7 @@ import importlib.util
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from cffi import FFI
 
 from ...errors import Unavailable
 from ...machines.desklink.geometry import Box, Size
-from .encoder import HALF, KEY, REFINE, REMEDY, EncoderRefused
+from .encoder import HALF, KEY, REFINE, REMEDY, Encoded, EncoderRefused
 
 LAYOUTS = """
 typedef struct { int num, den; } vpx_rational_t;
@@ -178,8 +179,8 @@ class LibraryVp9:
         config.rc_buf_sz, config.rc_buf_initial_sz, config.rc_buf_optimal_sz = 1000, 500, 600
         config.rc_dropframe_thresh = config.kf_mode = 0
 
-    def encode(self, planes: memoryview, damage: Sequence[Box], flags: int, kbps: int) -> tuple[bytes, bool]:
-        """The frame, and whether it is a key frame. Raises EncoderRefused."""
+    def encode(self, planes: memoryview, damage: Sequence[Box], flags: int, most: int, kbps: int) -> Encoded:
+        """One frame. Raises EncoderRefused."""
         size, key, refine = self._size, flags & KEY or self._pictures == 0, flags & REFINE
         if len(planes) != size.width * size.height * 3 // 2 or flags & HALF:
             raise EncoderRefused(f"it has {len(planes)} bytes, or is to be halved")
@@ -187,7 +188,7 @@ class LibraryVp9:
         if (self._config.rc_max_quantizer, self._config.rc_target_bitrate) != (coarsest, kbps):
             self._config.rc_max_quantizer, self._config.rc_target_bitrate = coarsest, kbps
             self._done(self._vpx.vpx_codec_enc_config_set(self._codec, self._config))
-        active = self._choose(damage, bool(key), bool(refine))
+        active = self._choose(damage, bool(key), bool(refine), 0 if key else most)
         if not key:  # the library forgets the map at every key frame
             chosen = ffi.new("unsigned char[]", active) if 0 in active else ffi.NULL
             self._done(self._control("VP8E_SET_ACTIVEMAP", ffi.new("vpx_active_map_t *", (chosen, self._rows, self._columns))))
@@ -196,10 +197,10 @@ class LibraryVp9:
         forced = CONSTANTS["VPX_EFLAG_FORCE_KF"] if key else 0
         self._done(self._vpx.vpx_codec_encode(self._codec, self._image, self._pictures, 1, forced, CONSTANTS["VPX_DL_REALTIME"]))
         self._pictures += 1
-        return self._packet()
+        return Encoded(*self._packet(), sum(active), len(self._ages) - self._ages.count(0))
 
-    def _choose(self, damage: Sequence[Box], key: bool, refine: bool) -> bytes:
-        """Which macroblocks this picture codes: 1 for each of them, 0 for the others."""
+    def _choose(self, damage: Sequence[Box], key: bool, refine: bool, most: int) -> bytes:
+        """Which macroblocks this picture codes: 1 for each of them, 0 for the others; at most so many are refined, if that is above 0."""
         if key:
             self._ages[:] = b"\1" * len(self._ages)
         for x, y, width, height in damage:
@@ -207,9 +208,16 @@ class LibraryVp9:
             for row in range(y // MACROBLOCK, (y + height - 1) // MACROBLOCK + 1):
                 start = row * self._columns
                 self._ages[start + left : start + right] = b"\1" * (right - left)
-        active = bytes(self._ages.translate(ROUGH if refine else ACTIVE))
-        self._ages = bytearray(len(self._ages)) if refine else self._ages.translate(AGED)
-        return active
+        if not refine:
+            active = bytes(self._ages.translate(ACTIVE))
+            self._ages = self._ages.translate(AGED)
+            return active
+        active = bytes(self._ages.translate(ROUGH))
+        end = len(active)
+        if 0 < most < sum(active):
+            end = next(islice((place for place, rough in enumerate(active) if rough), most, None))
+        self._ages[:end] = bytes(end)
+        return active[:end] + bytes(len(active) - end)
 
     def _packet(self) -> tuple[bytes, bool]:
         at, frames = ffi.new("const void **"), []

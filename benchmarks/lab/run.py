@@ -20,16 +20,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE.parents[1] / "tests"))
+from turn import Scenario, median, turn
 
-import pytest
-
-from relay_kit import BadPath
 from triptych.adapters.display import PrivateDisplay
 from triptych.errors import Unavailable
-from turn import Scenario, median, turn
-from webrtc_kit import Lab
+
+HERE = Path(__file__).parent
 
 SCENARIOS = {
     each.name: each
@@ -45,6 +41,7 @@ SCENARIOS = {
 }
 LINK_DELAY = 0.010
 TURN_SECONDS = 90.0
+LEAST_SAMPLES = 10
 
 Turn = dict[str, Any]
 Reader = Callable[[Turn], "float | None"]
@@ -80,24 +77,54 @@ def summary(turns: Sequence[Turn]) -> dict[str, Any]:
 
 
 def _median(values: Sequence[Any]) -> Any:
-    last = values[-1]
-    if isinstance(last, dict):
-        present = [value for value in values if isinstance(value, dict)]
-        return {name: _median([value[name] for value in present if name in value]) for name in last}
-    if isinstance(last, (int, float)):
-        return median([value for value in values if isinstance(value, (int, float))])
-    return last
+    known = [value for value in values if value is not None]
+    if known and isinstance(known[-1], dict):
+        return {name: _median([value.get(name) for value in known]) for name in known[-1]}
+    if known and isinstance(known[-1], (int, float)):
+        return median(known)
+    return known[-1] if known else None
+
+
+def doubts(scenario: Scenario, turns: Sequence[Turn]) -> list[str]:
+    """Why the figures may say little; nothing on a quiet machine on which both sides send what was asked."""
+    found = []
+    if (load := statistics.median(made["load"] for made in turns)) > (cores := os.cpu_count() or 1) / 4:
+        found.append(f"the machine's load was {load:g} on {cores} cores")
+    for side in ("ours", "peer") if scenario.mode != "still" else ():
+        mine = [made for made in turns if made["side"] == side]
+        kept = [made["decoded"]["g2g_ms"] if made["decoded"] else {"n": 0, "discarded": 0} for made in mine]
+        if any(each["n"] < LEAST_SAMPLES or each["discarded"] >= each["n"] for each in kept):
+            found.append(f"{side}: a turn had fewer than {LEAST_SAMPLES} samples, or half of them were discarded")
+        if any((made["receiver"]["width"] or 0) < scenario.width for made in mine):
+            found.append(f"{side}: the picture was sent smaller than the screen")
+    return found
+
+
+def lab_of(scenario: Scenario) -> Any:
+    """A network of its own with a browser in it, which the tests use too; over a path of ours where the scenario limits it."""
+    sys.path.insert(0, str(HERE.parents[1] / "tests"))
+    import pytest
+
+    from relay_kit import BadPath
+    from webrtc_kit import Lab
+
+    try:
+        if not scenario.link_kbps:
+            return Lab()
+        made = BadPath()
+    except pytest.skip.Exception as lacking:
+        raise Unavailable(str(lacking), "run the lab as root, on Linux with /dev/net/tun and Chromium") from None
+    made.relay.set(kbps=0, delay=LINK_DELAY)
+    made.relay.set(way=0, kbps=scenario.link_kbps)
+    return made
 
 
 def measure(scenario: Scenario, turns: int, seconds: float, *, peer: bool) -> dict[str, Any]:
-    """Run one scenario. Raises Unavailable, or pytest's Skipped when the machine lacks something."""
-    lab: Lab | BadPath = BadPath() if scenario.link_kbps else Lab()
+    """Run one scenario. Raises Unavailable when the machine lacks something."""
+    lab = lab_of(scenario)
     done: list[Turn] = []
     sides = ["ours", "peer"] if peer and scenario.has_peer else ["ours"]
     try:
-        if isinstance(lab, BadPath):
-            lab.relay.set(kbps=0, delay=LINK_DELAY)
-            lab.relay.set(way=0, kbps=scenario.link_kbps)
         with PrivateDisplay(scenario.width, scenario.height, dbus=False) as display:
             os.environ["XAUTHORITY"] = display.env["XAUTHORITY"]
             for number in range(turns):
@@ -108,9 +135,8 @@ def measure(scenario: Scenario, turns: int, seconds: float, *, peer: bool) -> di
     finally:
         lab.close()
     ours, theirs = ([made for made in done if made["side"] == side] for side in ("ours", "peer"))
-    ratios = {
-        name: median([ratio(name, read(one), read(other)) for one, other in zip(ours, theirs, strict=True)]) for name, read in COMPARED.items()
-    }
+    pairs = list(zip(ours, theirs, strict=True)) if theirs else []
+    ratios = {name: median([ratio(name, read(one), read(other)) for one, other in pairs]) for name, read in COMPARED.items()}
     return {
         "scenario": scenario.name,
         "at": time.strftime("%Y-%m-%d", time.gmtime()),
@@ -118,6 +144,7 @@ def measure(scenario: Scenario, turns: int, seconds: float, *, peer: bool) -> di
         "seconds": seconds,
         "cores": os.cpu_count(),
         "load": {"median": statistics.median(made["load"] for made in done), "max": max(made["load"] for made in done)},
+        "doubts": doubts(scenario, done),
         "ours": summary(ours),
         **({"peer": summary(theirs), "ratio": ratios} if theirs else {}),
         "p50_of_turns": {side: [_g2g(made, "decoded", "p50") for made in of] for side, of in (("ours", ours), ("peer", theirs)) if of},
@@ -139,7 +166,7 @@ def main() -> None:
     for name in options.scenario or SCENARIOS:
         try:
             line = json.dumps(measure(SCENARIOS[name], options.turns, options.seconds, peer=not options.no_peer))
-        except (Unavailable, pytest.skip.Exception) as lacking:
+        except Unavailable as lacking:
             sys.exit(f"{name}: {lacking}")
         print(line, flush=True)
         if options.keep:

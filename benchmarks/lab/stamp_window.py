@@ -56,7 +56,18 @@ class Window:
             self.roll = self.stripes()
         self.window = self.connection.generate_id()
         self.core.CreateWindow(
-            24, self.window, self.root, 0, 0, width, height, 0, x.WindowClass.InputOutput, 0, x.CW.BackPixel | x.CW.OverrideRedirect, [PAPER, 1]
+            24,
+            self.window,
+            self.root,
+            0,
+            0,
+            width,
+            height,
+            0,
+            x.WindowClass.InputOutput,
+            0,
+            x.CW.BackPixel | x.CW.OverrideRedirect,
+            [PAPER, 1],
         )
         self.core.MapWindow(self.window)
         self.copy(self.page, self.window, (0, 0, width, height))

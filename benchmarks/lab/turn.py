@@ -1,8 +1,9 @@
-"""One turn of the lab: one sender, one page, so many seconds; gives what was seen and what it cost. Called by run.py, in the lab's network."""
+"""One turn of the lab: one sender, one page, so many seconds; what was seen, and what it cost. Called by run.py, in the lab's network."""
 
 from __future__ import annotations
 
 import asyncio
+import itertools
 import os
 import statistics
 import sys
@@ -17,7 +18,7 @@ from triptych.adapters.display import PrivateDisplay
 from triptych.tools.live_viewer import ENGINE, Sender, Viewer, family, spent
 
 HERE = Path(__file__).parent
-RECEIVER = HERE / "receiver.html"
+RECEIVER = (HERE / "receiver.html").read_text()
 COMMANDS: Mapping[str, Sequence[str]] = {"ours": ENGINE, "peer": (sys.executable, str(HERE / "wrtc_sender.py"))}
 WARM_SECONDS = 4.0
 """Until rates have settled, and a screen that freezes is still."""
@@ -110,7 +111,7 @@ def delays(samples: Sequence[Sequence[float]]) -> dict[str, Any] | None:
     if len(samples) < 2:
         return None
     times = [at for at, _ in samples]
-    intervals = sorted(later - earlier for earlier, later in zip(times, times[1:], strict=False))
+    intervals = sorted(later - earlier for earlier, later in itertools.pairwise(times))
     kept = sorted(delay for _, delay in samples if -50 < delay < LONGEST_DELAY)
     return {
         "fps": round(1000 * (len(times) - 1) / (times[-1] - times[0]), 1),
@@ -152,7 +153,13 @@ def engine_metrics(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[
     words = {name: value for name, value in after.items() if isinstance(value, str)}
     grown = {name: value - before.get(name, 0) for name, value in after.items() if isinstance(value, int) and name != "target_kbps"}
     counts = {name: value for name, value in grown.items() if not name.endswith("_micros")}
-    per = {"capture": "captured_frames", "convert": "motion_frames", "queue": "motion_frames", "encode": "encoded_frames", "send": "encoded_frames"}
+    per = {
+        "capture": "captured_frames",
+        "convert": "motion_frames",
+        "queue": "motion_frames",
+        "encode": "encoded_frames",
+        "send": "encoded_frames",
+    }
     stages = {
         f"{stage}_ms": round(grown[f"{stage}_micros"] / grown[count] / 1000, 2)
         for stage, count in per.items()

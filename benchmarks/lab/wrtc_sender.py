@@ -128,6 +128,8 @@ class Peer:
                     "key_frames": report.key_frames_encoded,
                     "encoded_bytes": report.bytes_sent,
                     "encoder": report.encoder_implementation,
+                    "target_kbps": int((report.target_bitrate or 0) / 1000),
+                    "limited_by": str(report.quality_limitation_reason),
                 }
         return {}
 

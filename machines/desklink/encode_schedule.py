@@ -17,6 +17,9 @@ REFINE_AFTER: Final = 0.150  # seconds of stillness
 KEEPALIVE_AFTER: Final = 1.0  # seconds without a frame
 LEAST_HALVED_WIDTH: Final = 640  # pixels; a smaller picture is never halved
 ASK_AGAIN: Final = (0.004, 0.050)  # seconds until a path that takes no frame is asked again: the first time, and at most
+REFINE_SECONDS: Final = 0.300  # of the target: a refinement that would take longer to send is sent in parts, between which motion may go
+MACROBLOCK_BYTES: Final = 20.0  # of a refined macroblock, until it is known
+ENOUGH_MACROBLOCKS: Final = 64  # to know it by
 FOREVER: Final = float("inf")
 
 
@@ -30,11 +33,12 @@ class Pass(enum.Enum):
 
 @dataclass(frozen=True)
 class Encode:
-    """Encode the newest picture now, if the path takes a frame: as a key frame, at half its size."""
+    """Encode the newest picture now, if the path takes a frame: as a key frame, at half its size, refining `most` macroblocks (0: all)."""
 
     why: Pass
     key: bool = False
     half: bool = False
+    most: int = 0
 
 
 @dataclass(frozen=True)
@@ -60,6 +64,8 @@ class EncodeSchedule:
         self._due = 0.0
         self._moved_at = 0.0
         self._sent_at = 0.0
+        self._kbps = 0
+        self._macroblock_bytes = MACROBLOCK_BYTES
         self._held_since: float | None = None
         self._ask_again = ASK_AGAIN[0]
 
@@ -90,7 +96,8 @@ class EncodeSchedule:
         if now < at:
             return Wait(at)
         half = why is Pass.MOTION and self._halving is not None and self._halving.half
-        return Encode(why, self._key, half)
+        most = max(1, int(self._kbps * 125 * REFINE_SECONDS / self._macroblock_bytes)) if why is Pass.REFINE else 0
+        return Encode(why, self._key, half, most)
 
     def held(self, now: float) -> Wait:
         """The path takes no frame now: when to ask it again."""
@@ -103,10 +110,13 @@ class EncodeSchedule:
         """The path may take a frame again: a refusal is asked again soon."""
         self._ask_again = ASK_AGAIN[0]
 
-    def encoded(self, step: Encode, size: int, began: float, now: float, *, kbps: int, newer_waits: bool) -> None:
+    def encoded(
+        self, step: Encode, size: int, began: float, now: float, *, kbps: int, newer_waits: bool, coded: int = 0, rough: int = 0
+    ) -> None:
         """The frame of `step`, begun at `began`, is on its way: `size` bytes, towards a target of `kbps`.
 
-        `newer_waits`: a newer picture came meanwhile; that it has `changed` is said again.
+        `newer_waits`: a newer picture came meanwhile; that it has `changed` is said again. `coded` macroblocks were
+        looked at, `rough` are still to be refined.
         """
         # What a key frame waited for was no debt of frames before: a connection, or the end of an outage.
         held = 0.0 if self._held_since is None or step.key else began - self._held_since
@@ -114,6 +124,7 @@ class EncodeSchedule:
         self._ask_again = ASK_AGAIN[0]
         self._pending = False
         self._key = False
+        self._kbps = kbps
         self._due = max(self._due, now) + self._interval
         self._sent_at = now
         if step.why is Pass.MOTION:
@@ -121,6 +132,8 @@ class EncodeSchedule:
             if self._halving is not None:
                 self._halving.encoded(size, now - began, newer_waits=newer_waits, kbps=kbps, drain=held)
         elif step.why is Pass.REFINE:
-            self._refined = True
+            self._refined = rough == 0
+            if coded >= ENOUGH_MACROBLOCKS:
+                self._macroblock_bytes = max(1.0, size / coded)
             if self._halving is not None:
                 self._halving.reset()

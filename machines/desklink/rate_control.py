@@ -40,6 +40,9 @@ LEAST_WINDOW: Final = 6_000  # bytes
 FEEDBACK_EVERY: Final = 0.100  # seconds, until it is measured
 LONGEST_INTERVAL: Final = 0.250  # seconds: feedback comes more often while anything is sent
 STALLED: Final = 0.600  # seconds without a word of what was sent
+GONE: Final = 1.5  # seconds of that: pictures were lost for good
+TAIL: Final = 0.150  # seconds of that: perhaps only the last packets were lost, which nobody misses
+TAIL_BYTES: Final = 3000
 
 PROBE_BYTES: Final = 15_000
 PROBE_EVERY: Final = 10.0
@@ -66,6 +69,7 @@ class RateController:
         self._waits_since: float | None = None  # what was sent then, and after, has not been told of
         self._sent_at = now
         self._probed_at = now
+        self._tail_probed = False
         self._owed, self._owed_at = 0.0, now
         self._key_wanted, self._key_at = False, float("-inf")
         self._report = PathReport(None, 0.0)
@@ -102,15 +106,16 @@ class RateController:
     # what comes back
 
     def feedback(self, arrivals: Iterable[Arrival], now: float) -> bool:
-        """Take what the peer told of packets. True when it had fallen silent: a key frame is due, since pictures were lost meanwhile."""
+        """Take what the peer told of packets. True when it had long been silent: a key frame is due, for pictures were lost meanwhile."""
         told = tuple(arrivals)
         came = [arrival.sent_at for arrival in told if arrival.received_at is not None]
-        returned = bool(came) and self.is_stalled(now)
+        returned = bool(came) and self._silence(now) > GONE + self._turn
         if returned:
             self.path_changed(now)
         if self._heard_at is not None:
             self._interval += 0.2 * (min(now - self._heard_at, LONGEST_INTERVAL) - self._interval)
         self._heard_at = now
+        self._tail_probed = False
         if came:
             self._waits_since = None if came[-1] >= self._sent_at else now
         self._report = self._path.feedback(told, now)
@@ -200,15 +205,26 @@ class RateController:
 
     def is_stalled(self, now: float) -> bool:
         """The peer, which used to give feedback, has long said nothing of what was sent: nothing arrives there."""
-        if self._heard_at is None or self._waits_since is None:
-            return False
-        return now - max(self._waits_since, self._heard_at) > STALLED + self._turn
+        return self._silence(now) > STALLED + self._turn
 
-    def probe(self, now: float) -> int:
+    def _silence(self, now: float) -> float:
+        """Seconds for which the peer could have told of what was sent, and did not."""
+        if self._heard_at is None or self._waits_since is None:
+            return 0.0
+        return now - max(self._waits_since, self._heard_at)
+
+    def probe(self, now: float, in_flight: int = 0) -> int:
         """So many bytes of what was sent before are to be sent again now, in one burst; 0 for none.
 
-        They measure the path while the picture is still. On a path that is silent they are one small packet, to notice when it returns.
+        They measure the path while the picture is still. When nothing is told of what was sent, they are first the last packets, which may
+        be all that was lost; then, now and then, one small packet, to notice when the path returns.
         """
+        waits = self._silence(now)
+        if in_flight and self._heard_at is not None:
+            waits = max(waits, now - max(self._sent_at, self._heard_at))
+        if not self._tail_probed and waits > TAIL + self._turn:
+            self._tail_probed = True
+            return TAIL_BYTES
         if self.is_stalled(now):
             every, size = PROBE_STALLED_EVERY, PROBE_SMALL
         elif self._heard_at is None or self._target >= self._ceiling or now - self._backed_off_at < CALM:

@@ -15,7 +15,7 @@ from .rtp import Packet
 
 WINDOW: Final = 0.150  # seconds: once in this time, unless a round trip is known to be shorter
 SHORTEST_WINDOW: Final = 0.020
-LONGEST_KEPT: Final = 1.0  # seconds: after this the peer has given up on the picture
+LONGEST_KEPT: Final = 2.0  # seconds: after this the peer has given up on the picture; a still one is told of once a second
 MOST_PACKETS: Final = 8192
 MOST_BYTES: Final = 16 << 20
 """So much is kept: the largest access unit that can be fed, twice. What is older goes."""

@@ -132,18 +132,19 @@ static void damaged(tx_vp9 *encoder, const int32_t box[4]) {
         memset(encoder->ages + (int64_t)row * encoder->columns + left, FRESH, (size_t)(right - left + 1));
 }
 
-/* Choose the macroblocks that this picture codes, all of them in a key frame, and say how many they are. */
-static int32_t choose(tx_vp9 *encoder, int32_t key, int32_t refine) {
+/* Choose the macroblocks that this picture codes, all of them in a key frame and else at most so many, and count them in `packet`. */
+static void choose(tx_vp9 *encoder, int32_t key, int32_t refine, int32_t most, tx_vp9_packet *packet) {
     if (key)
         memset(encoder->ages, FRESH, (size_t)encoder->macroblocks);
-    int32_t last = refine ? UINT8_MAX : SETTLED - 1, chosen = 0;
+    int32_t last = refine ? UINT8_MAX : SETTLED - 1;
+    packet->coded = packet->rough = 0;
     for (int32_t i = 0; i < encoder->macroblocks; i++) {
-        uint8_t age = encoder->ages[i];
-        encoder->active[i] = age && age <= last;
-        chosen += encoder->active[i];
-        encoder->ages[i] = refine ? 0 : age + encoder->active[i];
+        uint8_t age = encoder->ages[i], active = age && age <= last && packet->coded < most;
+        encoder->active[i] = active;
+        packet->coded += active;
+        encoder->ages[i] = active ? (refine ? 0 : age + 1) : age;
+        packet->rough += encoder->ages[i] != 0;
     }
-    return chosen;
 }
 
 /* ---- one picture ---- */
@@ -179,8 +180,8 @@ static int32_t take_packet(tx_vp9 *encoder, tx_vp9_packet *packet) {
     return -1;
 }
 
-int32_t tx_vp9_encode(tx_vp9 *encoder, const uint8_t *planes, const int32_t (*damage)[4], int32_t count, int32_t flags, int32_t kbps,
-                      tx_vp9_packet *packet) {
+int32_t tx_vp9_encode(tx_vp9 *encoder, const uint8_t *planes, const int32_t (*damage)[4], int32_t count, int32_t flags, int32_t most,
+                      int32_t kbps, tx_vp9_packet *packet) {
     int32_t half = flags & TX_VP9_HALF, refine = flags & TX_VP9_REFINE;
     int32_t width = half ? half_of(encoder->width) : encoder->width, height = half ? half_of(encoder->height) : encoder->height;
     int32_t resized = encoder->config.g_w != (unsigned)width || encoder->config.g_h != (unsigned)height;
@@ -189,7 +190,7 @@ int32_t tx_vp9_encode(tx_vp9 *encoder, const uint8_t *planes, const int32_t (*da
         return -1;
     for (int32_t i = 0; i < count; i++)
         damaged(encoder, damage[i]);
-    packet->coded = choose(encoder, key, refine);
+    choose(encoder, key, refine, key || !refine || most <= 0 ? encoder->macroblocks : most, packet);
     if (half && !(planes = halved(encoder, planes))) {
         snprintf(encoder->error, sizeof encoder->error, "no memory for a picture of half size");
         return -1;

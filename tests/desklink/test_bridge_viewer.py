@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,8 +15,12 @@ import pytest
 from bridge_kit import PHONE, bridged, viewing
 from gtk_kit import GtkForm
 from triptych.adapters.desklink.encoder import encoder_name
+from triptych.adapters.desklink.host import Host
+from triptych.adapters.desklink.webrtc.transport import WebRtc
 from triptych.adapters.desklink.x11_clipboard import X11Clipboard
 from triptych.adapters.display import PrivateDisplay
+from triptych.machines.desklink.effects import Emit
+from triptych.machines.desklink.requests import Request
 from webrtc_kit import Lab, drop, restore
 from x11_kit import Client as XClient
 
@@ -149,6 +154,29 @@ def test_an_input_method_composes(lab: Lab, bare_display: PrivateDisplay, gtk_pr
             await reports(form, "text", value="cafe")
             await typist.send("Input.insertText", {"text": " au lait"})
             await reports(form, "text", value="cafe au lait")
+
+    lab.run(work())
+
+
+def test_a_touch_keyboard_composes_each_word(lab: Lab, bare_display: PrivateDisplay, gtk_program: StartForm) -> None:
+    form = gtk_program(bare_display)
+    agent = "Mozilla/5.0 (Linux; Android 14; Pixel 8) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0.0.0 Mobile Safari/537.36"
+
+    async def work() -> None:
+        async with bridged(bare_display) as live, viewing(lab, live, **PHONE, user_agent=agent) as viewer:
+            await viewer.page.touchscreen.tap(*await viewer.place(*form.centre("Name")))
+            await viewer.page.click("#keys")
+            typist = await viewer.page.context.new_cdp_session(viewer.page)
+            for text in ("t", "te", "teh", "the"):
+                await typist.send("Input.imeSetComposition", {"text": text, "selectionStart": len(text), "selectionEnd": len(text)})
+            # Each letter as it comes, and the word that the keyboard put right.
+            await reports(form, "text", value="teh")
+            await reports(form, "text", value="the")
+            await typist.send("Input.insertText", {"text": "the"})
+            await viewer.page.keyboard.type("y")
+            await reports(form, "text", value="they")
+            texts = [event["value"] for event in form.events if event["event"] == "text"]
+            assert texts == ["t", "te", "teh", "te", "t", "th", "the", "they"], "and nothing twice"
 
     lab.run(work())
 
@@ -324,6 +352,52 @@ def test_a_turned_wheel_and_a_drag_arrive(lab: Lab, bare_display: PrivateDisplay
     lab.run(work())
 
 
+def test_a_held_finger_and_two_that_move(lab: Lab, bare_display: PrivateDisplay) -> None:
+    import xcffib.xproto as x
+
+    async def work() -> None:
+        with XClient(bare_display) as client:
+            window = client.window(600, 400)
+            client.core.ChangeWindowAttributes(window, x.CW.EventMask, [x.EventMask.ButtonPress | x.EventMask.ButtonRelease])
+            client.map(window)
+            async with bridged(bare_display) as live, viewing(lab, live, **PHONE) as viewer:
+                finger = await viewer.page.context.new_cdp_session(viewer.page)
+
+                async def touch(kind: str, *points: tuple[float, float]) -> None:
+                    told = [{"x": left, "y": top, "id": number} for number, (left, top) in enumerate(points)]
+                    await finger.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": told})
+
+                async def pressed(button: int) -> Any:
+                    return await asyncio.to_thread(
+                        client.event, lambda event: isinstance(event, x.ButtonPressEvent) and event.detail == button
+                    )
+
+                left, top = await viewer.place(200, 200)
+                await touch("touchStart", (left, top))
+                held = await pressed(3)
+                await touch("touchEnd")
+                assert (held.root_x, held.root_y) == (200, 200)
+
+                # The picture fits, so two fingers that go up together turn the wheel down, where the first tap set the pointer.
+                await touch("touchStart", (left, top))
+                await touch("touchStart", (left, top), (left + 30, top))
+                for step in range(1, 16):
+                    await touch("touchMove", (left, top - 10 * step), (left + 30, top - 10 * step))
+                await pressed(5)
+                await touch("touchEnd")
+                assert await viewer.seen("view.zoom") == 1
+
+                # A second finger ends a drag without a click: everything is let go.
+                await touch("touchStart", (left, top))
+                await touch("touchMove", (left + 20, top))
+                await pressed(1)
+                await touch("touchStart", (left + 20, top), (left + 60, top))
+                await asyncio.to_thread(client.event, lambda event: isinstance(event, x.ButtonReleaseEvent) and event.detail == 1)
+                await touch("touchEnd")
+
+    lab.run(work())
+
+
 def test_one_to_one_shows_each_pixel_and_follows_the_pointer(lab: Lab, bare_display: PrivateDisplay) -> None:
     async def work() -> None:
         async with bridged(bare_display) as live, viewing(lab, live, viewport={"width": 800, "height": 500}) as viewer:
@@ -334,5 +408,82 @@ def test_one_to_one_shows_each_pixel_and_follows_the_pointer(lab: Lab, bare_disp
             await viewer.until("view.at(790, 490).x > 1180 && view.at(790, 490).y > 700")
             await viewer.page.mouse.move(5, 60)
             await viewer.until("view.at(5, 60).x < 20 && view.at(5, 60).y < 30")
+
+    lab.run(work())
+
+
+def test_full_screen_is_all_picture(lab: Lab, bare_display: PrivateDisplay) -> None:
+    async def work() -> None:
+        async with bridged(bare_display) as live, viewing(lab, live) as viewer:
+            await viewer.page.click("#full")
+            await viewer.page.mouse.move(600, 500)
+            await viewer.until("view.stage.clientHeight === innerHeight")
+            await viewer.until("document.getElementById('bar').getBoundingClientRect().bottom <= 0")
+            await viewer.page.click("#handle")
+            await viewer.until("document.getElementById('bar').getBoundingClientRect().top === 0")
+            await viewer.page.click("#full")
+            await viewer.until("!document.fullscreenElement")
+
+    lab.run(work())
+
+
+def test_a_screen_that_goes_away_is_told(lab: Lab) -> None:
+    async def work(display: PrivateDisplay) -> None:
+        async with bridged(display) as live, viewing(lab, live) as viewer:
+            display.close()
+            await viewer.is_("ended: the desktop's screen has gone", 30)
+
+    with PrivateDisplay(dbus=False) as display, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XAUTHORITY", display.env["XAUTHORITY"])
+        lab.run(work(display))
+
+
+GLUE = """
+window.heard = (message) => heardKinds.push(message.kind); window.heardKinds = [];
+window.send = (method, params) => toHost(method, params);
+"""
+
+
+def test_an_embedder_carries_offer_and_answer_as_the_docs_say(lab: Lab, bare_display: PrivateDisplay, gtk_program: StartForm) -> None:
+    form = gtk_program(bare_display)
+    page_text = (Path(__file__).parents[2] / "docs" / "live-desktop.md").read_text()
+    (snippet,) = re.findall(r"^```js\n(.*?)^```", page_text, re.S | re.M)
+
+    async def work() -> None:
+        events: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        opened: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+
+        def said(effect: Emit) -> None:
+            if "event" in effect.message:
+                events.put_nowait(effect.message)
+            elif effect.message.get("id") == 1:
+                opened.set_result(effect.message["result"]["sessionId"])
+
+        host = Host(said, transport=WebRtc, greeted=True)
+        page = await lab.browser.new_page()
+        await page.set_content(f"<video autoplay muted></video><script>{GLUE}</script>")
+
+        async def to_host(method: str, params: dict[str, Any]) -> None:
+            host.request(Request(2, method, {"session_id": await opened, **params}))
+
+        async def carry() -> None:
+            while True:
+                await page.evaluate("(message) => fromEngine(message)", await events.get())
+
+        await page.expose_function("toHost", to_host)
+        await page.add_script_tag(content=snippet)
+        carrying = asyncio.get_running_loop().create_task(carry())
+        try:
+            source = {"kind": "x11", "display": bare_display.name}
+            host.request(Request(1, "session.open", {"source": source, "permissions": ["view", "control"]}))
+            await page.wait_for_function("() => heardKinds.includes('ping') && video.videoWidth === 1280")
+            await page.evaluate("([x, y]) => click(x, y)", list(form.centre("Save")))
+            await reports(form, "click", count=1)
+        finally:
+            carrying.cancel()
+            await asyncio.gather(carrying, return_exceptions=True)
+            host.shutdown()
+            await asyncio.wait_for(host.finished.wait(), 10)
+            await page.close()
 
     lab.run(work())

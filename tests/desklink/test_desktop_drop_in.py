@@ -13,6 +13,7 @@ import pytest
 from triptych.adapters.display import PrivateDisplay
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.display,
     pytest.mark.skipif(shutil.which("node") is None, reason="no node: apt install nodejs"),
 ]

@@ -19,6 +19,7 @@ from triptych.adapters.desklink.x11_input import X11Input
 from triptych.adapters.display import PrivateDisplay
 from triptych.adapters.worker import Worker
 from triptych.engine import desktop
+from triptych.errors import LocalProtocolError
 from x11_kit import Client, eventually
 
 pytestmark = pytest.mark.display
@@ -98,6 +99,50 @@ def test_a_screen_that_is_resized_there_and_back_between_two_looks(bare_display:
     with Client(bare_display) as client:
         asyncio.run(main(client))
     assert "session.capture.stopped" not in events
+
+
+@pytest.mark.parametrize("turns", range(4))
+def test_an_action_that_is_given_up_leaves_nothing_down(bare_display: PrivateDisplay, look: X11Input, turns: int) -> None:
+    async def main() -> None:
+        async with desktop.open(bare_display.name, ("view", "control")) as session:
+            actions = (session.click(30, 40, count=3), session.press("Control+Shift+F5", "a", "b"), session.drag((1, 2), (300, 400)))
+            for action in actions:
+                task = asyncio.ensure_future(action)
+                for _ in range(turns):
+                    await asyncio.sleep(0)
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
+                await session.move(5, 6)  # carried out after all that was handed over
+                assert nothing_down(look)
+
+    asyncio.run(main())
+
+
+def test_a_drag_that_would_end_outside_presses_nothing(bare_display: PrivateDisplay, look: X11Input) -> None:
+    async def main() -> None:
+        async with desktop.open(bare_display.name, ("view", "control")) as session:
+            for start, end in (((1, 2), (9000, 4)), ((-1, 2), (3, 4))):
+                with pytest.raises(LocalProtocolError) as refused:
+                    await session.drag(start, end)
+                assert refused.value.code == "coordinates"
+                assert nothing_down(look)
+
+    asyncio.run(main())
+
+
+def test_frames_that_are_given_up_keep_no_pixels(bare_display: PrivateDisplay) -> None:
+    async def main() -> None:
+        async with desktop.open(bare_display.name) as session:
+            await session.frame()
+            for _ in range(20):
+                task = asyncio.ensure_future(session.frame())
+                await asyncio.sleep(0)
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
+            await session.frame()
+            assert session._channel._pixels == {}
+
+    asyncio.run(main())
 
 
 def test_a_worker_that_nobody_closes_ends_with_its_owner() -> None:

@@ -107,6 +107,14 @@ class Screen:
         self._frame = Frame(size.width, size.height, size.width * 4, memoryview(self._pixels).cast("B"))
         self.put(size.box, 90)
 
+    def planes(self) -> Planes:
+        """All of it as an encoder gets it."""
+        fresh = NewestFrame(self._frame.size)
+        fresh.put(self._frame, (), time.monotonic())
+        picture = fresh.take(1)
+        assert picture is not None
+        return np.frombuffer(bytes(picture.planes), np.uint8)
+
     def put(self, box: Box, grey: int) -> None:
         x, y, width, height = box
         with self.slot.drawing():
@@ -243,6 +251,41 @@ def test_neither_the_event_loop_nor_the_end_waits_for_a_capture_that_hangs() -> 
                 began = time.monotonic()
                 await loop.close()
                 assert time.monotonic() - began < 0.5
+
+    asyncio.run(main())
+
+
+class SlowPath(Client9):
+    """A path that takes nothing for 80 ms after each frame."""
+
+    def may_send(self) -> bool:
+        return not self.frames or time.monotonic() - self.frames[-1].sent_at > 0.080
+
+
+def test_a_path_that_cannot_keep_up_gets_halved_pictures_until_the_screen_is_still() -> None:
+    async def main() -> None:
+        size = Size(640, 400)
+        screen, client = Screen(size), SlowPath()
+        async with encoding(screen.slot, client, surface=size) as loop:
+            if not loop.encoder.startswith("libvpx") or loop.encoder.endswith("(shared library)"):
+                pytest.skip("the encoder of this machine does not halve")
+            turn = 0
+            async with asyncio.timeout(20):
+                while client.count("halved_frames") < 3:
+                    screen.put((turn * 7 % 500, turn * 5 % 300, 100, 90), 60 + turn % 150)
+                    turn += 1
+                    await asyncio.sleep(0.01)
+            await client.until(lambda: client.sents[-1].refined)
+        decoder, sizes = Decoder(), []
+        for frame in client.frames:
+            planes = decoder.decode(frame.payload)
+            sizes.append(decoder.size)
+        assert [size == Size(320, 200) for size in sizes] == [sent.halved for sent in client.sents]
+        changes = [now != before for before, now in pairwise(sizes)]
+        assert [frame.key for frame in client.frames[1:]] == changes
+        assert (sizes[0], sizes[-1]) == (size, size)
+        assert screen.slot.superseded > 0
+        assert psnr(planes, screen.planes()) > 36
 
     asyncio.run(main())
 

@@ -136,6 +136,47 @@ def test_a_picture_that_is_withdrawn_is_not_encoded() -> None:
     assert schedule.next(100.1) == Wait(100.0 + REFINE_AFTER)
 
 
+def test_a_refinement_that_the_path_carries_only_slowly_is_in_parts_and_motion_goes_between_them() -> None:
+    schedule, rough, now = EncodeSchedule(30, 1920), 8160, 100.0
+
+    def refine_part() -> int:
+        nonlocal rough, now
+        step = schedule.next(now)
+        assert isinstance(step, Encode)
+        assert step.why is Pass.REFINE
+        coded = min(step.most, rough)
+        rough -= coded
+        schedule.encoded(step, coded * 60, now, now + 0.005, kbps=1500, newer_waits=False, coded=coded, rough=rough)
+        now += 0.1
+        return coded
+
+    schedule.changed()
+    schedule.encoded(Encode(Pass.MOTION, key=True), 50_000, now, now + 0.04, kbps=1500, newer_waits=False, coded=8160, rough=8160)
+    now += 0.2
+    assert refine_part() == 2812  # 300 ms of 1500 kbps at 20 bytes each
+    assert refine_part() == 937  # at 60, as it turned out
+    schedule.changed()
+    assert schedule.next(now) == Encode(Pass.MOTION)
+    schedule.encoded(Encode(Pass.MOTION), 500, now, now + 0.005, kbps=1500, newer_waits=False, coded=4, rough=rough)
+    assert schedule.next(now + 0.1) == Wait(now + REFINE_AFTER)
+    now += 0.2
+    parts = 0
+    while rough:
+        assert refine_part() <= 937
+        parts += 1
+    assert parts == 5
+    assert schedule.next(now) == Wait(pytest.approx(now - 0.095 + KEEPALIVE_AFTER))
+
+
+def test_a_refinement_that_the_path_carries_is_one_frame() -> None:
+    schedule = EncodeSchedule(30, 1920)
+    schedule.changed()
+    schedule.encoded(Encode(Pass.MOTION, key=True), 50_000, 100.0, 100.04, kbps=5232, newer_waits=False, coded=8160, rough=8160)
+    step = schedule.next(100.3)
+    assert isinstance(step, Encode)
+    assert step.most >= 8160
+
+
 def heavy(width: int = 1280, *, halves: bool = True) -> Encoder:
     """Five frames that take longer than the cadence and many bits, with the next one waiting."""
     encoder = Encoder(EncodeSchedule(30, width, halves=halves), seconds=0.040, size=60_000)

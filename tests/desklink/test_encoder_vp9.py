@@ -127,6 +127,29 @@ def test_a_still_picture_is_refined_and_that_only_once_where_it_was_rough(encode
     assert psnr(decoder.decode(keepalive.data), planes) > psnr(shown, planes) - 0.1
 
 
+def test_a_refinement_in_parts_ends_with_the_whole_picture_refined(encoder: Encoder) -> None:
+    planes, decoder = desktop(SIZE), Decoder()
+    first = encoder.encode(picture(planes, SIZE), kbps=300)
+    shown = decoder.decode(first.data)
+    assert (first.coded, first.rough) == (1000, 1000)
+    top, bottom = (0, 0, 640, 100), (0, 300, 640, 100)
+    for left in (700, 400, 100, 0, 0):
+        below = psnr(inside(shown, SIZE, bottom), inside(planes, SIZE, bottom))
+        part = encoder.encode(picture(planes, SIZE, []), refine=True, most=300)
+        shown = decoder.decode(part.data)
+        assert (part.key, part.rough) == (False, left)
+        assert part.coded <= 300
+        assert psnr(inside(shown, SIZE, top), inside(planes, SIZE, top)) > 36
+        if left == 700:
+            assert psnr(inside(shown, SIZE, bottom), inside(planes, SIZE, bottom)) < below + 1
+    assert psnr(shown, planes) > 40
+    # What differs between two parts is rough again.
+    encoder.encode(picture(planes, SIZE, [(0, 0, 64, 64)]))
+    assert encoder.encode(picture(planes, SIZE, []), refine=True, most=10).rough == 6
+    # A key frame has no parts.
+    assert encoder.encode(picture(planes, SIZE, []), refine=True, most=10, key=True).rough == 0
+
+
 def test_what_was_rough_long_ago_is_refined_too(encoder: Encoder) -> None:
     planes, decoder = noise(SIZE, 5), Decoder()
     # The first picture is a key frame whatever is said to differ.

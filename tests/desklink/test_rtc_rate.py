@@ -209,10 +209,23 @@ def test_silence_is_noticed_probed_in_small_and_ends_with_a_key_frame() -> None:
     assert not controller.is_stalled(5.5) and controller.may_send_frame(5.5)
     assert controller.is_stalled(6.5) and not controller.may_send_frame(6.5)
     probes = [controller.probe(6.5 + step / 100) for step in range(100)]
-    assert set(probes) == {0, 40} and probes.count(40) == 10
+    assert probes[0] == 3000 and set(probes[1:]) == {0, 40} and probes.count(40) == 10
     assert controller.feedback([Arrival(number, 15.0, 515.0, 90)], 15.1) is True
     assert controller.may_send_frame(15.2)
     assert controller.feedback([Arrival(number + 1, 15.1, 515.1, 90)], 15.3) is False
+
+
+def test_a_short_silence_is_answered_with_the_last_packets_and_costs_no_key_frame() -> None:
+    controller = RateController(1000, 0.0)
+    number = path(controller, 0.0, 5.0, kbps=900)
+    controller.frame_sent(1000, 5.1)
+    assert controller.probe(5.2) == 0
+    assert [controller.probe(5.5), controller.probe(5.51)] == [3000, 0]
+    assert controller.feedback([Arrival(number, 5.1, None, 1000), Arrival(number + 1, 5.5, 505.5, 1000)], 5.9) is False
+    assert controller.may_send_frame(5.9)
+    controller.frame_sent(1000, 6.0)
+    controller.feedback([Arrival(number + 2, 6.0, 506.0, 1000)], 6.1)  # the first of its packets; of the last nothing is told
+    assert controller.probe(6.2, 500) == 0 and controller.probe(6.4, 0) == 0 and controller.probe(6.4, 500) == 3000
 
 
 def test_a_still_desktop_is_not_a_silent_path() -> None:
@@ -256,7 +269,7 @@ def test_no_feedback_breaks_it(said: list[tuple[int, float, float | None, int]],
         assert controller.window_bytes > 0
         controller.frame_sent(1000, now)
         assert controller.frame_at(now) >= now
-        assert controller.probe(now) in (0, 40, 15_000)
+        assert controller.probe(now) in (0, 40, 3000, 15_000)
 
 
 def test_what_it_remembers_is_bounded() -> None:
@@ -356,6 +369,14 @@ def test_a_desktop_that_is_mostly_still_is_ready_for_motion() -> None:
     ready = next(kbps for at, kbps in figures.targets if at >= 19.5)
     assert 1500 <= ready <= 2500 and 1 <= figures.probes <= 4
     assert figures.latency(0.95, 20) < 0.160 and figures.fps(20.5, 30) > 27
+
+
+def test_a_still_desktop_on_a_path_that_loses_packets_is_not_late() -> None:
+    """Two small pictures a second, of which now and then the last packet is lost, and no packet behind it tells."""
+    figures = Run(Link(steady(2500), loss=0.05), 60, motion=lambda _: False).run()
+    late = [frame for frame in figures.frames if frame.shown is None or frame.shown - frame.captured > 0.45]
+    assert len(late) <= 1 and figures.keys == 1
+    assert figures.latency(0.5, 2) < 0.040
 
 
 def test_a_wide_path_reaches_the_ceiling_within_two_seconds() -> None:

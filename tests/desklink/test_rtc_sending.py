@@ -137,7 +137,7 @@ def test_a_short_round_trip_shortens_the_window_and_a_long_one_does_not_lengthen
 def test_what_is_unknown_too_old_or_before_a_key_frame_is_not_sent_again() -> None:
     store = stored(packets(3))
     assert store.wanted([77], 0.1) == []
-    assert store.wanted([0], 1.5) == []
+    assert store.wanted([0], 2.5) == []
     store.forget()
     assert store.wanted([1], 0.1) == [] and len(store) == store.bytes == 0
 

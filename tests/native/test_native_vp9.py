@@ -38,7 +38,7 @@ static void encode_many(int width, int height) {
         }
         int refine = turn % 5 == 4, half = turn / 7 % 2 && !refine && width >= 64;
         int flags = (turn % 9 == 8) * TX_VP9_KEY | refine * TX_VP9_REFINE | half * TX_VP9_HALF;
-        if (tx_vp9_encode(encoder, planes, boxes, count, flags, 300 + 50 * turn, &packet)) {
+        if (tx_vp9_encode(encoder, planes, boxes, count, flags, turn % 3 * 7, 300 + 50 * turn, &packet)) {
             fprintf(stderr, "%dx%d turn %d: %s\n", width, height, turn, tx_vp9_error(encoder));
             exit(1);
         }

@@ -1,12 +1,13 @@
 """The WebRTC transport of the engine: one peer connection a session, behind the seam of adapters/desklink/transport.py; called by the host.
 
-aiortc brings FFmpeg's libraries with it and takes a while to load, so that is done on a thread, soon after the start: the engine answers
-at once, and the first offer need not wait.
+aiortc brings FFmpeg's libraries with it and takes a while to load, so that is done on a thread, soon after the start and in steps: the
+engine answers at once, the first offer need not wait, and an engine that ends meanwhile waits for one step at most.
 """
 
 from __future__ import annotations
 
 import asyncio
+import importlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -23,8 +24,10 @@ if TYPE_CHECKING:
 
 log = get_logger()
 
-LOAD_AFTER_SECONDS = 0.3
+LOAD_AFTER_SECONDS = 1.0
 """An engine that only answers a question or two has ended by then."""
+
+STEPS = ("cryptography.x509", "OpenSSL.SSL", "aioice", "av", "pylibsrtp", "aiortc")
 
 
 def available() -> Callable[[Reports], Transport]:
@@ -42,7 +45,9 @@ def carried() -> tuple[tuple[str, ...], tuple[str, ...]]:
     return (("vp9",) if encoder_name() else ()), ("h264",)
 
 
-def _loaded() -> type[Peer]:
+async def _loaded() -> type[Peer]:
+    for name in STEPS:
+        await asyncio.to_thread(importlib.import_module, name)
     from . import library
     from .peer import Peer
 
@@ -62,13 +67,13 @@ class WebRtc:
         self._reports = reports
         self._encode = encode or (self._encode_captured if encoder_name() else None)
         self._peers: dict[str, Peer | None] = {}
-        self._loading: asyncio.Future[type[Peer]] | None = None
+        self._loading: asyncio.Task[type[Peer]] | None = None
         self._loop = asyncio.get_running_loop()
         self._loop.call_later(LOAD_AFTER_SECONDS, self._load)
 
-    def _load(self) -> asyncio.Future[type[Peer]]:
+    def _load(self) -> asyncio.Task[type[Peer]]:
         if self._loading is None:
-            self._loading = self._loop.run_in_executor(None, _loaded)
+            self._loading = self._loop.create_task(_loaded())
             self._loading.add_done_callback(lambda loading: loading.cancelled() or loading.exception())  # told where it is waited for
         return self._loading
 
@@ -90,7 +95,13 @@ class WebRtc:
     async def start(self, session_id: str, plan: PeerPlan) -> None:
         """Build a peer connection and offer."""
         self._peers[session_id] = None
-        make = await self._load()
+        loading = self._load()
+        try:
+            make = await asyncio.shield(loading)
+        except Exception:
+            if self._loading is loading:
+                self._loading = None  # the next session tries again
+            raise
         if session_id not in self._peers:
             return  # closed meanwhile
         peer = self._peers[session_id] = make(session_id, plan, self._reports, self._encode)
