@@ -17,6 +17,7 @@ from typing import Any
 from cffi import FFI
 
 from ...errors import Unavailable
+from ...generated.desklink.vocabulary import MIN_QUANTIZER, MOTION_MAX_QUANTIZER, REFINE_MAX_QUANTIZER
 from ...machines.desklink.geometry import Box, Size
 from .encoder import HALF, KEY, REFINE, REMEDY, Encoded, EncoderRefused
 
@@ -93,7 +94,7 @@ ABI_NUMBERS = range(39, 24, -1)
 """What those versions call their own interface; the library refuses a number that is not its own before it looks at anything."""
 CODEC_BYTES, IMAGE_BYTES = 512, 1024  # more than their structs have
 MACROBLOCK = 16
-FINEST, COARSEST_MOVING, COARSEST_STILL = 2, 52, 10
+FINEST, COARSEST_MOVING, COARSEST_STILL = MIN_QUANTIZER, MOTION_MAX_QUANTIZER, REFINE_MAX_QUANTIZER
 SETTLED = 5  # a macroblock that differs is coded in one picture less, unless it differs again
 AGED = bytes(min(age + 1, SETTLED) if age else 0 for age in range(256))
 ACTIVE = bytes(0 < age < SETTLED for age in range(256))

@@ -11,11 +11,16 @@ import enum
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+from ...generated.desklink.vocabulary import (
+    HALF_MIN_WIDTH_PIXELS,
+    KEEPALIVE_AFTER_MS,
+    REFINE_AFTER_MS,
+)
 from .frame_budget import Halving
 
-REFINE_AFTER: Final = 0.150  # seconds of stillness
-KEEPALIVE_AFTER: Final = 1.0  # seconds without a frame
-LEAST_HALVED_WIDTH: Final = 640  # pixels; a smaller picture is never halved
+REFINE_AFTER: Final = REFINE_AFTER_MS / 1000  # seconds of stillness
+KEEPALIVE_AFTER: Final = KEEPALIVE_AFTER_MS / 1000  # seconds without a frame
+LEAST_HALVED_WIDTH: Final = HALF_MIN_WIDTH_PIXELS  # pixels; a smaller picture is never halved
 ASK_AGAIN: Final = (0.004, 0.050)  # seconds until a path that takes no frame is asked again: the first time, and at most
 REFINE_SECONDS: Final = 0.300  # of the target: a refinement that would take longer to send is sent in parts, between which motion may go
 MACROBLOCK_BYTES: Final = 20.0  # of a refined macroblock, until it is known

@@ -8,10 +8,17 @@ from __future__ import annotations
 
 from typing import Final
 
-SLOW_AND_LARGE: Final = 5  # frames in a row: halve
-IN_DEBT: Final = 2  # frames in a row: halve
-CALM: Final = 30  # frames in a row: back to full size
-LARGE: Final = 4  # a frame of a quarter of its share of the target is not small
+from ...generated.desklink.vocabulary import (
+    FULL_AFTER_FRAMES,
+    HALF_AFTER_DEBT_FRAMES,
+    HALF_AFTER_FRAMES,
+    LARGE_FRAME_FACTOR,
+)
+
+SLOW_AND_LARGE: Final = HALF_AFTER_FRAMES  # frames in a row: halve
+IN_DEBT: Final = HALF_AFTER_DEBT_FRAMES  # frames in a row: halve
+CALM: Final = FULL_AFTER_FRAMES  # frames in a row: back to full size
+LARGE: Final = LARGE_FRAME_FACTOR  # a frame of a quarter of its share of the target is not small
 
 
 class Halving:

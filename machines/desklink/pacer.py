@@ -8,11 +8,17 @@ from __future__ import annotations
 from collections import deque
 from typing import Final, Generic, TypeVar
 
+from ...generated.desklink.vocabulary import (
+    PACER_BITRATE_FACTOR,
+    PACER_BURST_BITS,
+    PACER_MIN_BITS_PER_SECOND,
+)
+
 T = TypeVar("T")
 
-BURST: Final = 256_000  # bits
-LEAST_KBPS: Final = 20_000
-TIMES_TARGET: Final = 3
+BURST: Final = PACER_BURST_BITS
+LEAST_KBPS: Final = PACER_MIN_BITS_PER_SECOND // 1000
+TIMES_TARGET: Final = PACER_BITRATE_FACTOR
 MOST_QUEUED: Final = 16 << 20
 """Bytes that may wait: the largest access unit that can be fed, twice."""
 

@@ -11,15 +11,20 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
+from ...generated.desklink.vocabulary import (
+    BASE_DELAY_WINDOW_MS,
+    DELIVERED_WINDOW_MS,
+    STANDING_DELAY_WINDOW_MS,
+)
 from .transport_cc import Arrival
 
-BASE_WINDOW: Final = 15.0  # seconds; the least delay is that of this window and the one before
-STANDING: Final = 0.200  # seconds: a queue that was empty once in this time does not stand
+BASE_WINDOW: Final = BASE_DELAY_WINDOW_MS / 1000  # seconds; the least delay is that of this window and the one before
+STANDING: Final = STANDING_DELAY_WINDOW_MS / 1000  # seconds: a queue that was empty once in this time does not stand
 LONG_STANDING: Final = 0.500  # seconds: nor does a short one, which on a path that jitters may be none, in this time
 SHORT_QUEUE: Final = 0.035  # seconds
 STANDING_PACKETS: Final = 6  # fewer say little about a path that jitters; then those of up to a second are looked at
 STANDING_LONGEST: Final = 1.0
-DELIVERED: Final = 0.500  # seconds
+DELIVERED: Final = DELIVERED_WINDOW_MS / 1000  # seconds
 LOSS_WINDOW: Final = 1.0  # seconds, longer while it has few packets
 LOSS_PACKETS: Final = 30
 LOSS_WINDOWS: Final = 10  # so many tell what the path loses whatever is sent

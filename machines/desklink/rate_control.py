@@ -10,31 +10,46 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from ...generated.desklink.vocabulary import (
+    BUDGET_HEADROOM,
+    FRAME_BURST_MS,
+    LOSS_DECREASE_FACTOR,
+    LOSS_HIGH_FRACTION,
+    LOSS_LOW_FRACTION,
+    LOSS_REPORT_INTERVAL_MS,
+    QUEUE_DECREASE_FACTOR,
+    QUEUE_DECREASE_INTERVAL_MS,
+    QUEUE_HIGH_MS,
+    QUEUE_LOW_MS,
+    RATE_FLOOR_KBPS,
+    RATE_INCREASE_FACTOR,
+    RATE_INCREASE_KBPS,
+)
 from .path_report import PathEstimator, PathReport
 from .transport_cc import Arrival
 
 START_KBPS: Final = 1000
-LEAST_KBPS: Final = 500
+LEAST_KBPS: Final = RATE_FLOOR_KBPS
 MOST_FLOOR_KBPS: Final = 1000  # a higher floor would drown a slow path
 
-QUEUED: Final = 0.025  # seconds in queues: too much is sent
-CLEAR: Final = 0.010  # seconds in queues: more may be sent
+QUEUED: Final = QUEUE_HIGH_MS / 1000  # seconds in queues: too much is sent
+CLEAR: Final = QUEUE_LOW_MS / 1000  # seconds in queues: more may be sent
 NOISE: Final = 0.004  # seconds: a queue that has not grown by more since the last change is a path that jitters
-BACK_OFF: Final = 0.85  # of what was delivered
-BACK_OFF_EVERY: Final = 0.300
-LOSS_CUT: Final = 0.7
-MUCH_LOSS, LITTLE_LOSS = 0.10, 0.02
+BACK_OFF: Final = QUEUE_DECREASE_FACTOR  # of what was delivered
+BACK_OFF_EVERY: Final = QUEUE_DECREASE_INTERVAL_MS / 1000
+LOSS_CUT: Final = LOSS_DECREASE_FACTOR
+MUCH_LOSS, LITTLE_LOSS = LOSS_HIGH_FRACTION, LOSS_LOW_FRACTION
 LOSS_ROOM: Final = 0.04  # above what the path loses anyway
-GROWTH, GROWTH_KBPS = 1.08, 64
-GROW_EVERY: Final = 1.0
+GROWTH, GROWTH_KBPS = RATE_INCREASE_FACTOR, RATE_INCREASE_KBPS
+GROW_EVERY: Final = LOSS_REPORT_INTERVAL_MS / 1000
 LEAP_EVERY: Final = 0.200  # where a burst showed room
 LEAP: Final = 1.5
 LEAP_AFTER: Final = 2.0  # seconds without a back-off
 LEAP_SHARE: Final = 0.8  # of what the bursts measured
 USED: Final = 0.5  # a target of which less is delivered has not been tried
 
-HEADROOM: Final = 1.25  # the encoder's bits drain this much faster than the target
-FRAME_BURST: Final = 0.060  # seconds of that may be owed when the next picture goes
+HEADROOM: Final = BUDGET_HEADROOM  # the encoder's bits drain this much faster than the target
+FRAME_BURST: Final = FRAME_BURST_MS / 1000  # seconds of that may be owed when the next picture goes
 WINDOW: Final = 0.050  # seconds of the target, beyond a round trip and its feedback, that may be under way
 LEAST_WINDOW: Final = 6_000  # bytes
 FEEDBACK_EVERY: Final = 0.100  # seconds, until it is measured
