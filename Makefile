@@ -3,8 +3,10 @@
 # PYTHON=/path/to/python3 names another interpreter for the virtual environment.
 VENV := .venv
 BIN := $(VENV)/bin
-# Two cores, and much waiting. The folder has a short name since paths of unix sockets may not be long.
-PYTEST := base=$$(mktemp -d /tmp/XXXXXX) && trap "rm -rf $$base" EXIT && $(BIN)/pytest -c tests/pytest.ini -n 3 --dist loadfile --basetemp=$$base/t
+# Two cores. The folder has a short name since paths of unix sockets may not be long.
+PYTEST := base=$$(mktemp -d /tmp/XXXXXX) && trap "rm -rf $$base" EXIT && $(BIN)/pytest -c tests/pytest.ini --basetemp=$$base/t
+
+WORKERS := -n 2 --dist loadfile
 
 .PHONY: help setup run test gen lint bench lab soak docs fuzz clean
 
@@ -17,9 +19,10 @@ setup:  ## system packages, virtual environment, C helpers; does nothing when th
 run: setup  ## show the three panels on a private display, which is then live in a browser until Ctrl-C; OUT=DIR: where the files go
 	@exec $(BIN)/triptych demo $(if $(KEEP),--keep) $(if $(OUT),--out "$(OUT)")
 
-test: setup  ## check that generated files are current, lint, then every test
+test: setup  ## check that generated files are current, lint, then every test; what fails is named, and tried once more alone
 	@$(MAKE) --no-print-directory lint
-	@$(PYTEST) tests $(ARGS)
+	@($(PYTEST) $(WORKERS) tests $(ARGS)) || \
+		{ echo "== once more, alone: what failed beside other tests" && ($(PYTEST) -n 0 --last-failed --last-failed-no-failures none tests $(ARGS)); }
 
 gen: setup  ## write generated/ from schemas/ and machines/
 	@$(BIN)/python -m triptych.tools.gen
@@ -45,7 +48,7 @@ docs: setup  ## the documentation as HTML, with the diagrams as SVG
 	@$(BIN)/python -m triptych.tools.docs
 
 fuzz: setup  ## the property tests with many more examples, then a minute for each fuzz target
-	@export HYPOTHESIS_PROFILE=fuzz; $(PYTEST) tests -m property $(ARGS)
+	@export HYPOTHESIS_PROFILE=fuzz; $(PYTEST) $(WORKERS) tests -m property $(ARGS)
 	@$(BIN)/python -m triptych.tools.fuzz_termwright --seconds 60
 	@$(BIN)/python -m triptych.tools.fuzz_rtc --seconds 60
 	@$(BIN)/python -m triptych.tools.fuzz_desklink --seconds 60

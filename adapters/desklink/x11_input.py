@@ -24,6 +24,8 @@ SETTLE_SECONDS = 0.05
 """How long programs get to read a keymap that borrows keys, and again to look up what was struck; with 5 ms, wrong text was measured."""
 SETTLE_SECONDS_A_STROKE = 0.001
 """So much longer for each stroke that they must have handled by then."""
+SETTLE_SECONDS_BETWEEN = 0.25
+"""How long they get before struck keys mean something else: a busy program looks up late, and would read those of the next batch."""
 
 
 class X11Input:
@@ -102,7 +104,7 @@ class X11Input:
             before = now = group, modifiers
             lib.tx_input_note_locks(self._open(), 1, *before)
             try:
-                for batch in plan.batches:
+                for number, batch in enumerate(plan.batches, 1):
                     self._borrow(batch.borrowed)
                     for stroke in batch.strokes:
                         self._go_on()
@@ -113,7 +115,7 @@ class X11Input:
                     self.sync()
                     if batch.borrowed:
                         self._interrupted.wait(SETTLE_SECONDS_A_STROKE * len(batch.strokes))
-                        time.sleep(SETTLE_SECONDS)
+                        time.sleep(SETTLE_SECONDS if number == len(plan.batches) else SETTLE_SECONDS_BETWEEN)
             finally:
                 if now != before:
                     self._checked(lib.tx_input_lock(self._open(), *before))

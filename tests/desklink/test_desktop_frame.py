@@ -184,7 +184,7 @@ def test_a_display_on_which_nothing_happens_wakes_nobody(bare_display: PrivateDi
 
         def settled() -> bool:
             before = used()
-            time.sleep(0.2)
+            time.sleep(1.5)  # what the engine loads in advance it loads a second after its start
             return used() == before
 
         eventually(settled, "the engine is at rest")
