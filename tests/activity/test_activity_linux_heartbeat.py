@@ -168,6 +168,6 @@ def test_a_bus_that_ends_is_noticed_at_once_and_the_next_one_is_found(desktop: D
         with accessibility_of(desktop) as buses:
             daemon = process_of(buses, "org.freedesktop.DBus")
         os.kill(daemon, signal.SIGKILL)
-        made.observes(seconds=4.5, reason="focused-element-unqueryable")  # sooner than a heartbeat may come: the form stayed behind
+        made.observes(seconds=3, reason="focused-element-unqueryable")  # sooner than a heartbeat may come: the form stayed behind
         desktop.form("After the end")
         made.observes(title="After the end", role="text")
