@@ -1,7 +1,7 @@
 """An X display as the source of one session: a thread that captures its root window, and a thread that makes its input; owned by the host.
 
-Two connections, so that no key waits behind a picture. The capture thread sleeps on its connection until something is drawn; between two
-looks at the picture lies at least one frame interval. A server that hangs keeps its thread, never the event loop.
+Two connections, so that no key waits behind a picture. The capture thread sleeps on its connection until something is drawn; it looks at
+the picture in the session's cadence. A server that hangs keeps its thread, never the event loop.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from ...errors import Unavailable
+from ...machines.desklink.cadence import Cadence
 from ...machines.desklink.geometry import Box, Size, region_inside
 from ...machines.desklink.input import Clipboard, ControlInput, Present
 from ..log import get_logger
@@ -60,7 +61,7 @@ class X11Source:
     def __init__(self, display: str | None, control: bool, max_fps: int, watcher: Watcher) -> None:
         self._display = display
         self._controlled = control
-        self._interval = 1 / max_fps
+        self._cadence = Cadence(max_fps)
         self._watcher = watcher
         self._loop = asyncio.get_running_loop()
         self._worker = Worker("desklink-input")
@@ -229,11 +230,10 @@ class X11Source:
 
         unseen: tuple[Box, ...] = ()
         failed = 0
-        due = 0.0
         while True:
-            unseen += capture.wait_damage(self._interval if failed else None)
+            unseen += capture.wait_damage(self._cadence.interval if failed else None)
             self._serve(capture)
-            while unseen and not self._stopping.is_set() and (pause := due - time.monotonic()) > 0:
+            while unseen and not self._stopping.is_set() and (pause := self._cadence.at - time.monotonic()) > 0:
                 self._nudge.wait(pause)
                 self._nudge.clear()
                 self._serve(capture)
@@ -242,7 +242,7 @@ class X11Source:
             if not unseen:
                 continue
             began = time.monotonic()
-            due = began + self._interval
+            self._cadence.began(began)
             try:
                 # Drawn while the interval passed: looked at now, it needs no frame of its own.
                 unseen += capture.wait_damage(0)

@@ -16,6 +16,7 @@ from ...generated.desklink.vocabulary import (
     KEEPALIVE_AFTER_MS,
     REFINE_AFTER_MS,
 )
+from .cadence import Cadence
 from .frame_budget import Halving
 
 REFINE_AFTER: Final = REFINE_AFTER_MS / 1000  # seconds of stillness
@@ -60,13 +61,12 @@ class EncodeSchedule:
     """The schedule of one encoder; `fps` is the most frames in a second, `halves` whether the encoder can halve a picture."""
 
     def __init__(self, fps: int, width: int, *, halves: bool = True) -> None:
-        self._interval = 1 / fps
+        self._cadence = Cadence(fps)
         self._halving = Halving(fps) if halves and width >= LEAST_HALVED_WIDTH else None
         self._seen = False  # a picture has come at all
         self._pending = False  # one that is not encoded yet
         self._key = True
         self._refined = False
-        self._due = 0.0
         self._moved_at = 0.0
         self._sent_at = 0.0
         self._kbps = 0
@@ -96,8 +96,7 @@ class EncodeSchedule:
             why, at = Pass.REFINE, self._moved_at + REFINE_AFTER
         else:
             why, at = Pass.KEEPALIVE, self._sent_at + KEEPALIVE_AFTER
-        # A frame may go one interval before its time: so a picture that comes after a pause goes at once.
-        at = max(at, self._due - self._interval)
+        at = max(at, self._cadence.at)
         if now < at:
             return Wait(at)
         half = why is Pass.MOTION and self._halving is not None and self._halving.half
@@ -130,7 +129,7 @@ class EncodeSchedule:
         self._pending = False
         self._key = False
         self._kbps = kbps
-        self._due = max(self._due, now) + self._interval
+        self._cadence.began(began)
         self._sent_at = now
         if step.why is Pass.MOTION:
             self._refined, self._moved_at = False, began
