@@ -1,7 +1,7 @@
 """Keeps pictures to at most so many in a second without making them late; the capture thread and the encode schedule have one each.
 
-A picture may begin one interval before its turn. Without that credit, pictures that come in the same rhythm would be as late for ever as the
-latest of them ever was: each would wait until a whole interval after the one before.
+A picture may begin one interval before its turn. Without that credit, pictures that come in the same rhythm would for ever be as late as
+the latest of them ever was: each would wait until a whole interval after the one before.
 """
 
 from __future__ import annotations
