@@ -52,6 +52,8 @@ COMPARED: dict[str, Reader] = {
     "decoded_p95": lambda turn: _g2g(turn, "decoded", "p95"),
     "shown_p50": lambda turn: _g2g(turn, "shown", "p50"),
     "shown_p95": lambda turn: _g2g(turn, "shown", "p95"),
+    "called_p50": lambda turn: _g2g(turn, "called", "p50"),
+    "called_p95": lambda turn: _g2g(turn, "called", "p95"),
     "cpu_engine": lambda turn: turn["cpu_percent"]["engine"],
     "cpu_browser": lambda turn: turn["cpu_percent"]["browser"],
     "fps": lambda turn: turn["decoded"] and turn["decoded"]["fps"],

@@ -97,6 +97,7 @@ async def _measured(viewer: Viewer, sender: Sender, seconds: float) -> dict[str,
     return {
         "seconds": round(took, 2),
         "shown": delays(seen["shown"]),
+        "called": delays(seen["called"]),
         "decoded": delays(seen["decoded"]),
         "longest_gap_ms": round(seen["gap"], 1),
         "cpu_percent": {name: round(value, 1) for name, value in cpu.items()},
