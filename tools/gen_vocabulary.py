@@ -33,7 +33,9 @@ def vocabulary(bundle: Bundle) -> str:
 
 
 def _constant(name: str, value: Any) -> str:
-    return f"{name}: Final[{annotation(value)}] = {layout(value)}"
+    """A text is `Final` alone: then it is one of the texts of a closed vocabulary, too, and not any text."""
+    kind = "Final" if isinstance(value, str) else f"Final[{annotation(value)}]"
+    return f"{name}: {kind} = {layout(value)}"
 
 
 def annotation(value: Any) -> str:

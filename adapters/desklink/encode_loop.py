@@ -23,8 +23,8 @@ from .newest import NewestFrame, Picture
 
 log = get_logger()
 
-LONGEST_WAIT = 0.25
-"""Seconds between two looks at whether a key frame is wanted: at most one a second is made, so a wish may have to wait."""
+LONGEST_WAIT = 10.0
+"""Seconds of one sleep; what happens ends it."""
 
 TAKE_SECONDS = 0.05
 """So long may the capture keep a picture for itself while it draws."""
@@ -46,7 +46,7 @@ class Outlet(Protocol):
         ...
 
     def take_key(self) -> bool:
-        """Whether the next frame must be a key frame. Asking takes the wish away."""
+        """Whether the next frame must be a key frame. Asking takes the wish away; one that has to wait wakes the loop in its time."""
         ...
 
     def send_frame(self, payload: bytes, key: bool, captured_at: float) -> None:
@@ -146,13 +146,25 @@ class EncodeLoop:
     def _one(self, encoder: Encoder, schedule: EncodeSchedule, step: Encode, picture: Picture, asked: float, *, moved: bool) -> None:
         """Encode a picture and send it. `asked`: when it was taken out of the slot; `moved`: it is another than the one before."""
         began, kbps = time.monotonic(), self._outlet.kbps
-        frame = encoder.encode(picture, key=step.key, refine=step.why is Pass.REFINE, most=step.most, half=step.half, kbps=kbps)
+        frame = encoder.again() if step.why is Pass.KEEPALIVE else None
+        frame = frame or encoder.encode(picture, key=step.key, refine=step.why is Pass.REFINE, most=step.most, half=step.half, kbps=kbps)
         encoded = time.monotonic()
         self._last_at = max(picture.at if moved else began, self._last_at + LEAST_STEP)
         self._outlet.send_frame(frame.data, frame.key, self._last_at)
         now = time.monotonic()
         newer = self._slot.waiting
-        schedule.encoded(step, len(frame.data), began, encoded, kbps=kbps, newer_waits=newer, coded=frame.coded, rough=frame.rough)
+        schedule.encoded(
+            step,
+            len(frame.data),
+            began,
+            encoded,
+            kbps=kbps,
+            newer_waits=newer,
+            key=frame.key,
+            quantizer=frame.quantizer,
+            coded=frame.coded,
+            rough=frame.rough,
+        )
         sent = Sent(
             len(frame.data),
             key=frame.key,

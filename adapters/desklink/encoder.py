@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Protocol, Self
 
 from ...errors import LocalProtocolError, Unavailable
 from ...machines.desklink.geometry import Box, Size
+from ...machines.desklink.vp9_frame import shown_again
 
 if TYPE_CHECKING:
     from .newest import Picture
@@ -48,12 +49,15 @@ class Vp9(Protocol):
 
 @dataclass(frozen=True)
 class Encoded:
-    """One frame: its bytes, and whether it is a key frame. `coded` macroblocks were looked at; `rough` are still to be refined."""
+    """One frame: its bytes, whether it is a key frame, and how coarse it is, `quantizer` (0 to 63). `coded` macroblocks were looked at;
+    `rough` are still to be refined.
+    """
 
     data: bytes
     key: bool
     coded: int
     rough: int
+    quantizer: int
 
 
 class Encoder:
@@ -69,6 +73,7 @@ class Encoder:
             raise Unavailable(f"no encoder for pictures of {width}x{height}", "sides must be even, and at least 2")
         wanted = threads or min(len(os.sched_getaffinity(0)), MOST_THREADS)
         self._vp9: Vp9 | None = _open(self._size, fps, kbps, wanted)
+        self._last: Encoded | None = None
         self.name = self._vp9.name
         """The library and its version, such as "libvpx v1.12.0"."""
         self.halves = self._vp9.halves and min(width, height) >= 4
@@ -91,7 +96,15 @@ class Encoder:
         if kbps is not None:
             self._kbps = kbps
         flags = key * KEY | refine * REFINE | (half and not refine and self.halves) * HALF
-        return self._vp9.encode(picture.planes, picture.damage, flags, most, self._kbps)
+        self._last = self._vp9.encode(picture.planes, picture.damage, flags, most, self._kbps)
+        return self._last
+
+    def again(self) -> Encoded | None:
+        """A frame of one byte that shows the last one again, of which nothing is looked at; None when there is no such frame."""
+        last = self._last
+        if last is None or (data := shown_again(last.data)) is None:
+            return None
+        return Encoded(data, False, 0, last.rough, last.quantizer)
 
     def close(self) -> None:
         """Free everything; safe to call twice."""

@@ -46,7 +46,7 @@ class HelperVp9:
         packet = self._packet
         if lib.tx_vp9_encode(self._encoder, ffi.from_buffer("uint8_t[]", planes), boxes, len(damage), flags, most, kbps, packet):
             raise EncoderRefused(_text(lib.tx_vp9_error(self._encoder)))
-        return Encoded(ffi.buffer(packet.data, packet.size)[:], bool(packet.key), packet.coded, packet.rough)
+        return Encoded(ffi.buffer(packet.data, packet.size)[:], bool(packet.key), packet.coded, packet.rough, packet.quantizer)
 
     def close(self) -> None:
         """Free everything."""

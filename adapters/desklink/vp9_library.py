@@ -61,6 +61,7 @@ int vpx_codec_destroy(void *codec);
 CONSTANTS = {
     "VP8E_SET_ACTIVEMAP": 9,
     "VP8E_SET_CPUUSED": 13,
+    "VP8E_GET_LAST_QUANTIZER_64": 20,
     "VP8E_SET_MAX_INTRA_BITRATE_PCT": 26,
     "VP9E_SET_TILE_COLUMNS": 33,
     "VP9E_SET_AQ_MODE": 36,
@@ -198,7 +199,9 @@ class LibraryVp9:
         forced = CONSTANTS["VPX_EFLAG_FORCE_KF"] if key else 0
         self._done(self._vpx.vpx_codec_encode(self._codec, self._image, self._pictures, 1, forced, CONSTANTS["VPX_DL_REALTIME"]))
         self._pictures += 1
-        return Encoded(*self._packet(), sum(active), len(self._ages) - self._ages.count(0))
+        packet, quantizer = self._packet(), ffi.new("int *")
+        self._done(self._control("VP8E_GET_LAST_QUANTIZER_64", quantizer))
+        return Encoded(*packet, sum(active), len(self._ages) - self._ages.count(0), quantizer[0])
 
     def _choose(self, damage: Sequence[Box], key: bool, refine: bool, most: int) -> bytes:
         """Which macroblocks this picture codes: 1 for each of them, 0 for the others; at most so many are refined, if that is above 0."""

@@ -248,9 +248,9 @@ DELETION_SCOPE: Final[tuple[str, ...]] = ('time-range', 'episode', 'app', 'all')
 MAINTENANCE_STATE: Final[tuple[str, ...]] = ('ok', 'failed')
 """How the last retention sweep went."""
 
-FIXTURE_VARIABLE: Final[str] = 'TRIPTYCH_COLLECTOR_FIXTURE'
+FIXTURE_VARIABLE: Final = 'TRIPTYCH_COLLECTOR_FIXTURE'
 
-FIXTURE_CODE: Final[str] = 'fixture'
+FIXTURE_CODE: Final = 'fixture'
 
 MAX_PROTOCOL_LINE_BYTES: Final[int] = 65536
 
@@ -270,11 +270,11 @@ FIRST_SEQ: Final[int] = 1
 
 PROVIDER_OF_PLATFORM: Final[dict[str, str]] = {'darwin': 'macos-ax', 'win32': 'windows-uia', 'linux': 'at-spi'}
 
-PROTECTED_ADAPTER: Final[str] = 'protected'
+PROTECTED_ADAPTER: Final = 'protected'
 
-COMPANION_BROWSER_BUNDLE_ID: Final[str] = 'companion.browser'
+COMPANION_BROWSER_BUNDLE_ID: Final = 'companion.browser'
 
-COMPANION_BROWSER_NAME: Final[str] = 'Browser companion'
+COMPANION_BROWSER_NAME: Final = 'Browser companion'
 
 HELLO_TIMEOUT_MS: Final[int] = 5000
 
@@ -306,9 +306,9 @@ LIVENESS_FLOOR_MS: Final[int] = 30000
 
 IDLE_BOUNDARY_SECONDS: Final[int] = 480
 
-DEFAULT_UNKNOWN_FIELDS: Final[str] = 'extension'
+DEFAULT_UNKNOWN_FIELDS: Final = 'extension'
 
-EXTENSION_PREFIX: Final[str] = 'x-'
+EXTENSION_PREFIX: Final = 'x-'
 
 MAX_EXTENSION_NAME_BYTES: Final[int] = 64
 
@@ -330,7 +330,7 @@ PAIRING_TOKEN_BYTES: Final[int] = 32
 
 PAIRING_FILE_TTL_MS: Final[int] = 300000
 
-CONSENT_PREFIX: Final[str] = '@dch-consent/v1/'
+CONSENT_PREFIX: Final = '@dch-consent/v1/'
 
 MAX_CONSENT_TARGETS: Final[int] = 64
 

@@ -313,8 +313,6 @@ REFINE_AFTER_MS: Final[int] = 150
 
 KEEPALIVE_AFTER_MS: Final[int] = 1000
 
-CONNECTION_POLL_MS: Final[int] = 50
-
 MIN_QUANTIZER: Final[int] = 2
 
 MOTION_MAX_QUANTIZER: Final[int] = 52
@@ -403,11 +401,9 @@ MAX_CLIPBOARD_BYTES: Final[int] = 262144
 
 CLIPBOARD_TIMEOUT_MS: Final[int] = 3000
 
-CLIPBOARD_MIME: Final[str] = 'text/plain;charset=utf-8'
+CLIPBOARD_MIME: Final = 'text/plain;charset=utf-8'
 
 MAX_POINT_LABEL_CHARS: Final[int] = 96
-
-DEFAULT_POINT_TIMEOUT_MS: Final[int] = 3000
 
 MAX_POINT_TIMEOUT_MS: Final[int] = 120000
 
@@ -419,7 +415,7 @@ KEEPER_QUIET_MS: Final[int] = 100
 
 KEEPER_LATEST_MS: Final[int] = 300
 
-DEFAULT_BRIDGE_HOST: Final[str] = '127.0.0.1'
+DEFAULT_BRIDGE_HOST: Final = '127.0.0.1'
 
 DEFAULT_BRIDGE_PORT: Final[int] = 19400
 

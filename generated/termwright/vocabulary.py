@@ -378,11 +378,11 @@ ABSOLUTE_LIMITS: Final[dict[str, int]] = {
 
 PROTOCOL_VERSION: Final[int] = 3
 
-PROTOCOL_ID: Final[str] = 'termwright/3'
+PROTOCOL_ID: Final = 'termwright/3'
 
-ENDPOINT_VARIABLE: Final[str] = 'TERMWRIGHT_ENDPOINT'
+ENDPOINT_VARIABLE: Final = 'TERMWRIGHT_ENDPOINT'
 
-TOKEN_VARIABLE: Final[str] = 'TERMWRIGHT_TOKEN'
+TOKEN_VARIABLE: Final = 'TERMWRIGHT_TOKEN'
 
 FRAME_HEADER_BYTES: Final[int] = 4
 
@@ -392,7 +392,7 @@ RESERVED_KEYS: Final[tuple[str, ...]] = ('__proto__', 'constructor', 'prototype'
 
 MARKER_OSC_CODE: Final[int] = 8487
 
-MARKER_PREFIX: Final[str] = 'twm;'
+MARKER_PREFIX: Final = 'twm;'
 
 MARKER_MAC_BYTES: Final[int] = 16
 

@@ -27,6 +27,7 @@ from ...generated.collector.models import (
 )
 from ...generated.collector.vocabulary import (
     DEFAULT_LIVENESS_SECONDS,
+    FIRST_SEQ,
     IDLE_BOUNDARY_SECONDS,
     LIVENESS_FLOOR_MS,
     MAX_APP_BYTES,
@@ -92,7 +93,7 @@ class _Sight:
 
 @dataclass
 class Tracker:
-    """One collector session. `sequence` is the number of the last observation made; the first is 1.
+    """One collector session. `sequence` is the number of the last observation made; the first is FIRST_SEQ.
 
     `liveness_seconds`: make an unchanged observation again once it is this old; 0 never does; see `checked_liveness`.
     """
@@ -102,7 +103,7 @@ class Tracker:
     table: AdapterTable = BUILT_IN
     liveness_seconds: float = DEFAULT_LIVENESS_SECONDS
     policy: CollectorPolicy = field(default_factory=CollectorPolicy)
-    sequence: int = 0
+    sequence: int = FIRST_SEQ - 1
     _last: _Sight | None = field(default=None, repr=False)
     _made_at: float = field(default=0.0, repr=False)
 

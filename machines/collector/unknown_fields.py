@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from ...errors import RemoteProtocolError
 from ...generated.collector.models import UnknownFieldCounts, UnknownFieldPolicy
-from ...generated.collector.vocabulary import EXTENSION_PREFIX, MAX_EXTENSION_NAME_BYTES, MAX_EXTENSION_NAMES
+from ...generated.collector.vocabulary import DEFAULT_UNKNOWN_FIELDS, EXTENSION_PREFIX, MAX_EXTENSION_NAME_BYTES, MAX_EXTENSION_NAMES
 from ..wire.faults import UnknownKey
 
 UNKNOWN_FIELD = "unknown-field"
@@ -19,7 +19,7 @@ UNKNOWN_FIELD = "unknown-field"
 class UnknownFields:
     """The rule and what it has counted: `by_name` says how often each dotted name was dropped, `other` counts what it has no room for."""
 
-    def __init__(self, rule: UnknownFieldPolicy = "extension") -> None:
+    def __init__(self, rule: UnknownFieldPolicy = DEFAULT_UNKNOWN_FIELDS) -> None:
         self.rule = rule
         self.by_name: dict[str, int] = {}
         self.other = 0

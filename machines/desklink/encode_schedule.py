@@ -1,8 +1,8 @@
 """Decides what a captured desktop encodes next, and when; called by the encode loop, which has the thread and the encoder.
 
 There are three passes. MOTION: the picture has changed, or the client needs a key frame. REFINE: it has been still for a moment, and is
-encoded once more in the quality of a still picture. KEEPALIVE: nothing was sent for long, so the same picture goes again, which costs next
-to nothing. What changes faster than the cadence is one picture (desklink v3, encode loop).
+encoded once more in the quality of a still picture. KEEPALIVE: nothing was sent for long, so the same picture is shown again, which costs
+next to nothing. What changes faster than the cadence is one picture (desklink v3, encode loop).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ...generated.desklink.vocabulary import (
     REFINE_AFTER_MS,
 )
 from .cadence import Cadence
-from .frame_budget import Halving
+from .frame_budget import COARSEST, Halving
 
 REFINE_AFTER: Final = REFINE_AFTER_MS / 1000  # seconds of stillness
 KEEPALIVE_AFTER: Final = KEEPALIVE_AFTER_MS / 1000  # seconds without a frame
@@ -115,12 +115,23 @@ class EncodeSchedule:
         self._ask_again = ASK_AGAIN[0]
 
     def encoded(
-        self, step: Encode, size: int, began: float, now: float, *, kbps: int, newer_waits: bool, coded: int = 0, rough: int = 0
+        self,
+        step: Encode,
+        size: int,
+        began: float,
+        now: float,
+        *,
+        kbps: int,
+        newer_waits: bool,
+        key: bool = False,
+        quantizer: int = COARSEST,
+        coded: int = 0,
+        rough: int = 0,
     ) -> None:
         """The frame of `step`, begun at `began`, is on its way: `size` bytes, towards a target of `kbps`.
 
-        `newer_waits`: a newer picture came meanwhile; that it has `changed` is said again. `coded` macroblocks were
-        looked at, `rough` are still to be refined.
+        `newer_waits`: a newer picture came meanwhile; that it has `changed` is said again. `key`: it turned out a key frame; `quantizer`:
+        how coarse it is, 0 to 63. `coded` macroblocks were looked at, `rough` are still to be refined.
         """
         # What a key frame waited for was no debt of frames before: a connection, or the end of an outage.
         held = 0.0 if self._held_since is None or step.key else began - self._held_since
@@ -134,7 +145,8 @@ class EncodeSchedule:
         if step.why is Pass.MOTION:
             self._refined, self._moved_at = False, began
             if self._halving is not None:
-                self._halving.encoded(size, now - began, newer_waits=newer_waits, kbps=kbps, drain=held)
+                key = key or step.key
+                self._halving.encoded(size, now - began, now, newer_waits=newer_waits, kbps=kbps, held=held, key=key, quantizer=quantizer)
         elif step.why is Pass.REFINE:
             self._refined = rough == 0
             if coded >= ENOUGH_MACROBLOCKS:

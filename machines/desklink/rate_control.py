@@ -21,14 +21,17 @@ from ...generated.desklink.vocabulary import (
     QUEUE_DECREASE_INTERVAL_MS,
     QUEUE_HIGH_MS,
     QUEUE_LOW_MS,
+    RATE_FLOOR_FRACTION,
     RATE_FLOOR_KBPS,
     RATE_INCREASE_FACTOR,
     RATE_INCREASE_KBPS,
+    START_BITRATE_KBPS,
 )
 from .path_report import PathEstimator, PathReport
 from .transport_cc import Arrival
 
-START_KBPS: Final = 1000
+START_KBPS: Final = 1000  # until a burst has shown what the path carries
+STARTED_KBPS: Final = START_BITRATE_KBPS  # then, at once, if there is room for it
 LEAST_KBPS: Final = RATE_FLOOR_KBPS
 MOST_FLOOR_KBPS: Final = 1000  # a higher floor would drown a slow path
 
@@ -75,6 +78,7 @@ class RateController:
     def __init__(self, ceiling_kbps: int, now: float) -> None:
         self._ceiling = float(ceiling_kbps)
         self._target = min(self._ceiling, START_KBPS)
+        self._is_fresh = True  # the target has not been adjusted to the path yet
         self._path = PathEstimator()
         self._began = self._changed_at = now
         self._backed_off_at = float("-inf")
@@ -99,7 +103,7 @@ class RateController:
     @property
     def floor_kbps(self) -> float:
         """The target is never below this; a path that carries less gets fewer pictures."""
-        return min(max(LEAST_KBPS, self._ceiling / 8), MOST_FLOOR_KBPS, self._ceiling)
+        return min(max(LEAST_KBPS, self._ceiling * RATE_FLOOR_FRACTION), MOST_FLOOR_KBPS, self._ceiling)
 
     def target_kbps(self, now: float) -> int:
         """The bit rate that the encoder is to keep."""
@@ -115,6 +119,7 @@ class RateController:
         self._path = PathEstimator()
         self._report = PathReport(None, 0.0)
         self._target = min(self._target, max(START_KBPS, self._target / 2))
+        self._is_fresh = True
         self._waits_since = self._heard_at = None
         self._began = self._changed_at = self._probed_at = now
 
@@ -173,7 +178,8 @@ class RateController:
             return
         room = LEAP_SHARE * path.capacity_kbps if path.capacity_kbps is not None else 0.0
         if room > self._target and now - self._changed_at >= LEAP_EVERY and now - self._backed_off_at >= LEAP_AFTER:
-            self._set(min(room, LEAP * self._target), now)
+            most = LEAP * self._target
+            self._set(min(room, max(most, STARTED_KBPS) if self._is_fresh else most), now)
         elif lost is not None and now - self._changed_at >= GROW_EVERY and lost < self._bearable(path):
             used = path.queue is None or path.delivered_kbps >= USED * self._target
             if used:
@@ -187,6 +193,7 @@ class RateController:
     def _set(self, kbps: float, now: float) -> None:
         most = self._ceiling if self._remb is None or self._heard_at is not None else min(self._ceiling, self._remb)
         self._target = max(self.floor_kbps, min(kbps, most))
+        self._is_fresh = False
         self._changed_at = now
         self._queue = self._report.queue or 0.0
 
@@ -229,29 +236,46 @@ class RateController:
         return now - max(self._waits_since, self._heard_at)
 
     def probe(self, now: float, in_flight: int = 0) -> int:
-        """So many bytes of what was sent before are to be sent again now, in one burst; 0 for none.
+        """So many bytes of what was sent before are to be sent again now, in one burst; 0 for none. `in_flight` were not told of.
 
         They measure the path while the picture is still. When nothing is told of what was sent, they are first the last packets, which may
         be all that was lost; then, now and then, one small packet, to notice when the path returns.
         """
-        waits = self._silence(now)
-        if in_flight and self._heard_at is not None:
-            waits = max(waits, now - max(self._sent_at, self._heard_at))
-        if not self._tail_probed and waits > TAIL + self._turn:
+        at, size = self._next_probe(now, in_flight)
+        if now < at:
+            return 0
+        if size == TAIL_BYTES:
             self._tail_probed = True
-            return TAIL_BYTES
-        if self.is_stalled(now):
-            every, size = PROBE_STALLED_EVERY, PROBE_SMALL
-        elif self._heard_at is None or self._target >= self._ceiling or now - self._backed_off_at < CALM:
-            return 0
         else:
-            every, size = (PROBE_FIRST if self._path.capacity_at is None else PROBE_EVERY), PROBE_BYTES
-            if self._path.capacity_at is not None and now - self._path.capacity_at < every:
-                return 0
-        if now - self._probed_at < every:
-            return 0
-        self._probed_at = now
+            self._probed_at = now
         return size
+
+    def probe_at(self, now: float, in_flight: int = 0) -> float:
+        """When to ask for a probe, unless something else happens before; infinite when not at all."""
+        return self._next_probe(now, in_flight)[0]
+
+    def _next_probe(self, now: float, in_flight: int) -> tuple[float, int]:
+        """When which is due, as things are."""
+        heard, waits = self._heard_at, self._waits_since
+        if heard is None:
+            return float("inf"), 0
+        probes = []
+        untold = [at for at in (waits, self._sent_at if in_flight else None) if at is not None]
+        if untold and not self._tail_probed:
+            probes.append((max(min(untold), heard) + TAIL + self._turn, TAIL_BYTES))
+        stalled_at = float("inf") if waits is None else max(waits, heard) + STALLED + self._turn
+        probes.append((max(stalled_at, self._probed_at + PROBE_STALLED_EVERY), PROBE_SMALL))
+        if now < stalled_at:
+            probes.append((self._measures_at(), PROBE_BYTES))
+        return min(probes)
+
+    def _measures_at(self) -> float:
+        """When the path is to be measured, for it may carry more than the target."""
+        if self._target >= self._ceiling:
+            return float("inf")
+        measured_at = self._path.capacity_at
+        due = self._probed_at + PROBE_FIRST if measured_at is None else max(self._probed_at, measured_at) + PROBE_EVERY
+        return max(due, self._backed_off_at + CALM)
 
     def key_wanted(self, now: float) -> None:
         """The peer asks for a key frame, or a path came up."""
@@ -263,6 +287,11 @@ class RateController:
             return False
         self._key_wanted, self._key_at = False, now
         return True
+
+    @property
+    def key_at(self) -> float | None:
+        """When the key frame that is wanted may be made; None when none is wanted."""
+        return self._key_at + KEY_EVERY if self._key_wanted else None
 
     def _drain(self, now: float) -> None:
         if now > self._owed_at:

@@ -175,7 +175,7 @@ static int32_t take_packet(tx_vp9 *encoder, tx_vp9_packet *packet) {
         count++;
     }
     if (count == 1)
-        return 0;
+        return vpx_codec_control(&encoder->codec, VP8E_GET_LAST_QUANTIZER_64, &packet->quantizer) ? failed(encoder, "say how coarse it is") : 0;
     snprintf(encoder->error, sizeof encoder->error, "libvpx made %d packets of one picture", count);
     return -1;
 }

@@ -15,11 +15,11 @@ typedef struct tx_vp9 tx_vp9;
 enum { TX_VP9_KEY = 1, TX_VP9_REFINE = 2, TX_VP9_HALF = 4 };
 
 /* A packet: `size` bytes at `data`, which the next call for the same encoder overwrites. `coded` of the picture's 16x16 macroblocks were looked
- * at; the others stay as the decoder has them. `rough` of them are not refined yet. */
+ * at; the others stay as the decoder has them. `rough` of them are not refined yet. `quantizer` is how coarse it is: 0 to 63. */
 typedef struct {
     const uint8_t *data;
     int64_t size;
-    int32_t key, coded, rough;
+    int32_t key, coded, rough, quantizer;
 } tx_vp9_packet;
 
 /* An encoder of pictures of `width` x `height`, or NULL and a sentence in `error`. `fps` is the most that will come in a second. */

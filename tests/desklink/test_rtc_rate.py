@@ -165,7 +165,22 @@ def test_bursts_that_show_room_let_it_leap_to_most_of_that() -> None:
     for turn in range(1, 12):
         burst(controller, turn * 0.5, 4000, turn * 20)
         targets.append(controller.target_kbps(turn * 0.5))
-    assert targets[0] == 1500 and targets[-1] == 3200
+    assert targets[0] == 3000 and targets[-1] == 3200
+
+
+def test_a_leap_is_half_as_much_again_but_for_the_first_on_a_path() -> None:
+    controller = RateController(20_000, 0.0)
+    targets = []
+    for turn in range(1, 5):
+        burst(controller, turn * 0.5, 20_000, turn * 20)
+        targets.append(controller.target_kbps(turn * 0.5))
+    assert targets == [3000, 4500, 6750, 10_125]
+    controller.path_changed(3.0)
+    burst(controller, 3.5, 3000, 100)
+    assert controller.target_kbps(3.5) == 5062  # there is no room to leap
+    slow = RateController(20_000, 0.0)
+    burst(slow, 0.5, 2000, 0)
+    assert slow.target_kbps(0.5) == 1600
 
 
 def test_a_still_picture_is_probed_for_and_no_longer_than_needed() -> None:
@@ -174,12 +189,70 @@ def test_a_still_picture_is_probed_for_and_no_longer_than_needed() -> None:
     number = path(controller, 0.0, 1.0, kbps=60)
     assert controller.probe(1.1) > 10_000 and controller.probe(1.2) == 0
     burst(controller, 1.2, 2000, number)
-    assert controller.target_kbps(1.4) == 1500
+    assert controller.target_kbps(1.4) == 1600
     assert controller.probe(5.0) == 0 and controller.probe(11.5) > 10_000
     for turn in range(10):
         burst(controller, 12.0 + turn, 9000, number + 20 * turn)
     assert controller.target_kbps(22.0) == 3000
     assert controller.probe(90.0) == 0
+
+
+def test_when_a_probe_is_due_is_known_before() -> None:
+    controller = RateController(3000, 0.0)
+    assert controller.probe_at(0.1) == float("inf")  # nobody listens
+    number = path(controller, 0.0, 1.0, kbps=60)
+    assert controller.probe_at(0.3) == 0.5
+    assert controller.probe_at(1.1) <= 1.1 and controller.probe(1.1) > 10_000
+    burst(controller, 1.2, 9000, number)
+    burst(controller, 2.2, 9000, number + 20)
+    assert controller.target_kbps(2.3) == 3000
+    assert controller.probe_at(2.3) == float("inf")  # the path carries all that is wanted, and nothing is under way
+    # What was sent, and is not told of, is asked for: first its end, then whether anything comes through.
+    controller.frame_sent(1000, 3.0)
+    assert controller.probe_at(3.0) == pytest.approx(3.25)  # a round trip and its feedback take 0.1
+    assert controller.probe(controller.probe_at(3.0)) == 3000
+    stalled = controller.probe_at(3.3)
+    assert stalled == pytest.approx(3.7) and controller.probe(stalled - 0.001) == 0
+    assert controller.probe(stalled) == 40
+    assert controller.probe_at(stalled) == pytest.approx(stalled + 0.1)
+
+
+def test_what_else_is_under_way_and_not_told_of_is_asked_for_too() -> None:
+    controller = RateController(3000, 0.0)
+    number = path(controller, 0.0, 1.0, kbps=1200)
+    burst(controller, 1.0, 9000, number)
+    assert controller.probe_at(1.2) > 5.0
+    assert controller.probe_at(1.2, 500) < 1.4
+    assert controller.probe(1.4, 500) == 3000 and controller.probe(1.5, 500) == 0
+
+
+@given(st.lists(st.tuples(st.sampled_from(["frame", "burst", "path", "ask"]), st.floats(0.001, 2.0), st.integers(0, 1)), max_size=40))
+def test_nothing_is_probed_before_it_is_due_and_what_is_due_is(happenings: list[tuple[str, float, int]]) -> None:
+    controller, now, number = RateController(3000, 0.0), 0.0, 0
+    for what, later, in_flight in happenings:
+        now += later
+        match what:
+            case "frame":
+                controller.frame_sent(900, now)
+            case "burst":
+                burst(controller, now, 4000, number)
+                now, number = now + 0.1, number + 20
+            case "path":
+                controller.path_changed(now)
+            case _:
+                assert (controller.probe_at(now, in_flight) <= now) == (controller.probe(now, in_flight) > 0)
+                assert controller.probe_at(now, in_flight) > now or controller.probe(now, in_flight) > 0
+
+
+def test_a_key_frame_that_has_to_wait_says_until_when() -> None:
+    controller = RateController(3000, 0.0)
+    assert controller.key_at is None
+    controller.key_wanted(5.0)
+    assert controller.key_at is not None and controller.key_at <= 5.0 and controller.take_key(5.0)
+    assert controller.key_at is None
+    controller.key_wanted(5.2)
+    assert controller.key_at == 6.0
+    assert not controller.take_key(5.9) and controller.take_key(6.0)
 
 
 # what may go out

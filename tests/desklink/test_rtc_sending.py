@@ -1,16 +1,12 @@
-"""What is sent, when, and again: the history of packets, the store of retransmissions, the pacer, and when a picture is halved."""
+"""What is sent, when, and again: the history of packets, the store of retransmissions, and the pacer."""
 
 from __future__ import annotations
-
-import itertools
-import random
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rtc_kit import congestion
 from triptych.machines.desklink import rtcp
-from triptych.machines.desklink.frame_budget import Halving
 from triptych.machines.desklink.pacer import BURST, MOST_QUEUED, Pacer
 from triptych.machines.desklink.retransmission import MOST_BYTES, MOST_PACKETS, WINDOW, Store, rtx_payload
 from triptych.machines.desklink.rtp import ExtensionIds, Packet, Stream
@@ -218,36 +214,3 @@ def test_the_pacer_never_sends_more_than_the_pace_and_one_burst(arrivals: list[t
         now = max(now, at)
         bits += 8 * sum(pacer.due(now))
     assert bits == 8 * sum(size for _, size in arrivals)
-
-
-# half size
-
-
-def test_five_slow_and_large_frames_halve_and_thirty_calm_ones_restore() -> None:
-    halving = Halving(30)
-    heavy = [halving.encoded(9000, 0.05, newer_waits=True, kbps=2000) for _ in range(5)]
-    assert heavy == [False] * 4 + [True]
-    calm = [halving.encoded(500, 0.01, newer_waits=False, kbps=2000) for _ in range(30)]
-    assert calm == [True] * 29 + [False]
-
-
-def test_a_light_frame_begins_the_count_again() -> None:
-    halving = Halving(30)
-    for size, seconds, waits in [(9000, 0.05, True)] * 4 + [(9000, 0.05, False)] + [(9000, 0.05, True)] * 4:
-        assert not halving.encoded(size, seconds, newer_waits=waits, kbps=2000)
-    assert not halving.encoded(100, 0.05, newer_waits=True, kbps=2000)  # slow, and small: no motion
-    assert not halving.half
-
-
-def test_two_frames_in_debt_halve_and_a_still_picture_restores() -> None:
-    halving = Halving(30)
-    assert not halving.encoded(20_000, 0.01, newer_waits=False, kbps=1000, drain=0.1)
-    assert halving.encoded(20_000, 0.01, newer_waits=False, kbps=1000, drain=0.1)
-    halving.reset()
-    assert not halving.half
-
-
-def test_half_size_is_kept_while_the_picture_moves() -> None:
-    halving, chance = Halving(60), random.Random(1)
-    states = [halving.encoded(chance.randrange(2000, 9000), 0.03, newer_waits=True, kbps=1500) for _ in range(200)]
-    assert list(itertools.dropwhile(lambda half: not half, states)) == [True] * 196

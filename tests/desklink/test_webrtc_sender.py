@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from rtc_kit import congestion
 from triptych.adapters.desklink.webrtc.sender import Sender
 from triptych.machines.desklink import rtp, transport_cc
 from triptych.machines.desklink.rtp import ExtensionIds
@@ -82,6 +83,11 @@ def fir(number: int, ssrc: int = SSRC) -> bytes:
 def pli() -> bytes:
     """A picture loss indication (RFC 4585)."""
     return struct.pack("!BBHII", 0x81, 206, 2, THEIRS, SSRC)
+
+
+def told_all(count: int) -> bytes:
+    """All of the first packets have come, a millisecond after each other."""
+    return congestion(SSRC, 0, {place: 4 * place for place in range(count)}, count)
 
 
 def nack(first: int, more: int = 0) -> bytes:
@@ -204,6 +210,52 @@ def test_a_wish_for_a_key_frame_is_taken_once() -> None:
         assert not sender.take_key()
         sender.want_key()
         assert not sender.take_key()  # one a second at most
+
+    sending(act)
+
+
+def test_a_wish_that_has_to_wait_wakes_the_encoder_when_it_may_be_taken() -> None:
+    async def act(sender: Sender, wire: Wire, heard: Heard) -> None:
+        sender.want_key()
+        assert sender.take_key()
+        sender.want_key()
+        rooms, began = heard.rooms, asyncio.get_running_loop().time()
+        await until(lambda: heard.rooms > rooms)
+        assert asyncio.get_running_loop().time() - began > 0.9
+        assert sender.take_key()
+
+    sending(act)
+
+
+def test_while_nothing_is_sent_only_the_report_of_each_second_is_planned(monkeypatch: pytest.MonkeyPatch) -> None:
+    planned: list[str] = []
+    plan = Sender._come_at
+
+    def watched(sender: Sender, at: float, call: Callable[[], None]) -> None:
+        planned.append(call.__name__)
+        plan(sender, at, call)
+
+    async def act(sender: Sender, wire: Wire, heard: Heard) -> None:
+        sender.send_frame(b"\x88", False, 1.0)
+        await until(lambda: len(wire.packets()) == 1)
+        sender.rtcp(told_all(1))
+        looks = wire.control[:]
+        await until(lambda: len(wire.control) > len(looks))  # what was planned when the picture went is over
+        monkeypatch.setattr(Sender, "_come_at", watched)
+        await until(lambda: len(wire.control) > len(looks) + 2)
+        assert planned == ["_report"] * 2
+
+    sending(act, ceiling=1000)
+
+
+def test_the_target_is_told_as_soon_as_the_feedback_raises_it() -> None:
+    async def act(sender: Sender, wire: Wire, heard: Heard) -> None:
+        assert heard.targets == [1000]
+        sender.send_frame(bytes(20_000), True, 1.0)
+        await until(lambda: len(wire.packets()) >= 17)
+        await asyncio.sleep(0.25)  # the first leap is not before 200 ms
+        sender.rtcp(told_all(len(wire.packets())))
+        assert heard.targets == [1000, 3000]
 
     sending(act)
 

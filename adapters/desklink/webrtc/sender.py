@@ -7,6 +7,7 @@ itself: packets, pace, retransmission and rate are the pure cores' (machines/des
 from __future__ import annotations
 
 import asyncio
+import math
 import secrets
 import threading
 import time
@@ -32,7 +33,7 @@ log = get_logger()
 CLOCK_RATE = 90_000
 LEAST_STEP = CLOCK_RATE // 1000  # two pictures are at least a millisecond apart
 REPORT_SECONDS = 1.0
-LOOK_SECONDS = 0.1  # so often the rate is looked at: probes, key frames that waited, the target
+LOOK_SECONDS = 0.020  # between two looks at whether the path is to be probed, at least
 PACE_SECONDS = 0.002  # packets are let go in groups of so long
 AROUND_BYTES = 38  # what encryption, UDP and IP add to a packet
 LARGEST_PADDING = 255
@@ -79,7 +80,6 @@ class Sender:
         self._last_at = 0.0
         self._full_intra: int | None = None
         self._kbps = 0
-        self._pump_timer: asyncio.TimerHandle | None = None
         self._timers: dict[Callable[[], None], asyncio.TimerHandle] = {}
         self._emptied = asyncio.Event()
         self.muted = False
@@ -106,14 +106,14 @@ class Sender:
             self._dtls = dtls
             self._rate.path_changed(self._loop.time())
         self._report()
-        if not self._fed:
-            self._look()
+        self._look_at_target()
 
     def path_changed(self) -> None:
         """There is another path: what is under way on the old one is not told of any more."""
         with self._lock:
             self._history.forget()
             self._rate.path_changed(self._loop.time())
+        self._look_at_target()
         self._watcher.room_changed()
 
     def stop(self) -> None:
@@ -121,7 +121,7 @@ class Sender:
         with self._lock:
             dtls, self._dtls = self._dtls, None
             self._pacer.clear()
-        for timer in [*self._timers.values(), *([self._pump_timer] if self._pump_timer else [])]:
+        for timer in self._timers.values():
             timer.cancel()
         self._timers.clear()
         self._emptied.set()
@@ -138,8 +138,12 @@ class Sender:
     def want_key(self) -> None:
         """The next captured picture must be a key frame."""
         with self._lock:
-            self._rate.key_wanted(self._loop.time())
+            now = self._loop.time()
+            self._rate.key_wanted(now)
+            at = self._rate.key_at
         self._watcher.room_changed()
+        if at is not None and at > now:
+            self._come_at(at, self._watcher.room_changed)
 
     # Pictures: any thread
 
@@ -207,9 +211,6 @@ class Sender:
 
     def _pump(self) -> None:
         """Send the packets that are due, and come again for the others."""
-        if self._pump_timer is not None:
-            self._pump_timer.cancel()
-            self._pump_timer = None
         with self._lock:
             now = self._loop.time()
             self._transmit(self._pacer.due(now), now)
@@ -217,7 +218,21 @@ class Sender:
             if self._pacer.queued <= BURST // 8:
                 self._emptied.set()
         if next_at is not None:
-            self._pump_timer = self._loop.call_at(max(next_at, now + PACE_SECONDS), self._pump)
+            self._come_at(max(next_at, now + PACE_SECONDS), self._pump)
+        self._plan_look(now)
+
+    def _come_at(self, at: float, call: Callable[[], None]) -> None:
+        """Call that then, or when it was planned before if that is sooner; never when all has ended."""
+        planned = self._timers.get(call)
+        if self._dtls is None or (planned is not None and planned.when() <= at):
+            return
+        if planned is not None:
+            planned.cancel()
+        self._timers[call] = self._loop.call_at(at, self._come, call)
+
+    def _come(self, call: Callable[[], None]) -> None:
+        del self._timers[call]
+        call()
 
     def _transmit(self, packets: list[Packet], now: float) -> None:
         if self._dtls is None or not packets:
@@ -264,6 +279,7 @@ class Sender:
                 case rtcp.Remb(kbps, _):
                     with self._lock:
                         self._rate.remb(kbps)
+        self._look_at_target()
 
     def _full_intra_wanted(self, requests: tuple[tuple[int, int], ...]) -> None:
         # A request is repeated under its number until the picture comes (RFC 5104, 4.3.1.1).
@@ -290,7 +306,7 @@ class Sender:
                     self._rate.report(block.fraction_lost, rtcp.round_trip(block, int(time.time() * 1000)), now)
 
     def _report(self) -> None:
-        self._timers[self._report] = self._loop.call_later(REPORT_SECONDS, self._report)
+        self._come_at(self._loop.time() + REPORT_SECONDS, self._report)
         with self._lock:
             if self._dtls is None or self._stream is None:
                 return
@@ -306,20 +322,32 @@ class Sender:
             )
             self._dtls.send_rtcp(report)
 
+    # The rate
+
+    def _plan_look(self, now: float) -> None:
+        """Look at whether to probe when that is due, as things are now; every change of them comes here again."""
+        if not self._fed and (at := self._rate.probe_at(now, self._history.in_flight)) < math.inf:
+            self._come_at(max(at, now + LOOK_SECONDS), self._look)
+
     def _look(self) -> None:
-        self._timers[self._look] = self._loop.call_later(LOOK_SECONDS, self._look)
         with self._lock:
-            size = self._rate.probe(self._loop.time())
-            kbps = self._rate.target_kbps(self._loop.time())
-            if kbps != self._kbps:
-                self._pacer.set_kbps(kbps, self._loop.time())
+            size = self._rate.probe(self._loop.time(), self._history.in_flight)
             if size and self._again is not None:
                 self._send_again(self._store.recent(size) if size > LARGEST_PADDING else [])
                 # A picture that was always small has left too little to say again.
                 while (rest := size - self._pacer.queued) > 0:
                     padding = self._again.padding(min(rest, LARGEST_PADDING), 0)
                     self._pacer.push_first(padding, len(padding) + AROUND_BYTES)
-                self._pump()
-        if kbps != self._kbps:
+            self._pump()
+
+    def _look_at_target(self) -> None:
+        """Tell of a bit rate that has changed."""
+        with self._lock:
+            now = self._loop.time()
+            kbps = self._rate.target_kbps(now)
+            self._plan_look(now)
+            if self._fed or kbps == self._kbps:
+                return
             self._kbps = kbps
-            self._watcher.target_changed(kbps)
+            self._pacer.set_kbps(kbps, now)
+        self._watcher.target_changed(kbps)
