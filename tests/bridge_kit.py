@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+from gtk_kit import GtkForm
 from triptych.adapters.display import PrivateDisplay
 from triptych.engine.desktop_bridge import Live, bridge
 from webrtc_kit import Lab
@@ -55,6 +56,11 @@ class Viewer:
 
     async def click(self, x: int, y: int, **options: Any) -> None:
         await self.page.mouse.click(*await self.place(x, y), **options)
+
+
+async def reports(form: GtkForm, event: str, **fields: object) -> dict[str, Any]:
+    """The form's report, waited for on a thread: the bridge runs on this loop."""
+    return await asyncio.to_thread(form.wait_for, event, **fields)
 
 
 @asynccontextmanager

@@ -6,7 +6,7 @@ class Clipboard {
     [this.session, this.toast] = [session, toast];
     this.dialog = document.getElementById("clip");
     this.value = document.getElementById("clip-value");
-    this.dialog.onclose = () => this.dialog.returnValue === "send" && this.give(this.value.value);
+    this.dialog.onclose = () => this.dialog.returnValue === "send" && this.value.value && this.tell(this.value.value);
   }
 
   /** What was copied on the desktop comes here. */
@@ -32,19 +32,23 @@ class Clipboard {
     } catch {
       return this.ask("This browser does not let a page read your clipboard. Paste the text here.", "", true);
     }
-    if (text) await this.give(text);
+    if (text) await this.tell(text);
     else this.toast("Your clipboard holds no text.");
   }
 
-  async give(text, then) {
-    if (!text) return then?.();
+  /** Whether the desktop's clipboard has it now. No text leaves it as it is. */
+  async give(text) {
     try {
-      await this.session.clipboard({ kind: "clipboard_write", text });
-      if (then) then();
-      else this.toast(`The desktop's clipboard has ${count(text)} now: paste there.`);
+      if (text) await this.session.clipboard({ kind: "clipboard_write", text });
+      return true;
     } catch (error) {
       this.toast(sentence(error.message));
+      return false;
     }
+  }
+
+  async tell(text) {
+    if (await this.give(text)) this.toast(`The desktop's clipboard has ${count(text)} now: paste there.`);
   }
 
   ask(why, text, sends) {

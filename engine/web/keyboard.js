@@ -4,7 +4,7 @@
 const PAD = "\u200b\u200b"; // something to delete: a touch keyboard tells a Backspace only where there is text
 
 class Keyboard {
-  /** `paste(send)` takes the local clipboard along before `send()`; `leave()` gives the focus back to the tools. */
+  /** `on.paste(text)` gives the desktop's clipboard that text, and promises whether it has it; `on.leave()` gives the focus to the tools. */
   constructor(session, field, on) {
     [this.session, this.field, this.on] = [session, field, on];
     this.held = new Set(); // modifiers pressed on the desktop for one that is down here
@@ -12,6 +12,7 @@ class Keyboard {
     this.shift = false;
     this.sticky = new Map(); // name → "once" or "locked"
     this.around = []; // modifiers pressed about a click
+    this.jobs = null; // what waits for a paste that is under way
     field.addEventListener("keydown", (event) => this.pressed(event));
     field.addEventListener("keyup", (event) => this.lifted(event));
     field.addEventListener("beforeinput", (event) => this.input(event));
@@ -24,7 +25,14 @@ class Keyboard {
   }
 
   key(what, down, modifiers = []) {
-    return this.session.say({ kind: "key", ...what, down, modifiers });
+    return this.say({ kind: "key", ...what, down, modifiers });
+  }
+
+  /** Say it, in its turn: what is typed after a paste does not overtake it. */
+  say(message) {
+    if (!this.jobs) return this.session.say(message);
+    this.jobs.push(() => this.session.say(message));
+    return 1;
   }
 
   tap(what, modifiers = []) {
@@ -37,7 +45,7 @@ class Keyboard {
   type(text) {
     if (!text) return;
     if (this.sticky.size && [...text].length === 1) return this.tap({ character: text });
-    for (let rest = [...text]; rest.length; ) this.session.say({ kind: "text", text: rest.splice(0, 1000).join("") });
+    for (let rest = [...text]; rest.length; ) this.say({ kind: "text", text: rest.splice(0, 1000).join("") });
   }
 
   // A keyboard
@@ -49,6 +57,8 @@ class Keyboard {
       this.letGo();
       return this.on.leave();
     }
+    // Where there is no desktop to drive, the browser keeps its own keys: Tab, and reload.
+    if (!["live", "reconnecting"].includes(this.session.word)) return;
     if (event.key === "AltGraph") {
       this.free("ControlLeft"); // Windows presses it along
       return event.preventDefault();
@@ -113,7 +123,20 @@ class Keyboard {
     event.preventDefault();
     const chord = this.chord ?? { what: { character: "v" }, modifiers: ["Control"] };
     this.chord = null;
-    this.on.paste(event.clipboardData?.getData("text/plain") ?? "", () => this.tap(chord.what, chord.modifiers));
+    const text = event.clipboardData?.getData("text/plain") ?? "";
+    const first = !this.jobs;
+    this.jobs ??= [];
+    this.jobs.push(async () => {
+      if (await this.on.paste(text)) return;
+      this.jobs.splice(0, 2); // the key that would paste what was there before
+    });
+    this.tap(chord.what, chord.modifiers);
+    if (first) this.work();
+  }
+
+  async work() {
+    while (this.jobs.length) await this.jobs.shift()();
+    this.jobs = null;
   }
 
   // An input method, a touch keyboard
@@ -176,6 +199,11 @@ class Keyboard {
     this.on.sticky();
   }
 
+  /** Whether a Control key is down on the desktop. */
+  get controls() {
+    return this.held.has("ControlLeft") || this.held.has("ControlRight") || this.sticky.has("Control");
+  }
+
   free(code) {
     if (this.held.delete(code)) this.key({ name: HELD[code] }, false);
   }
@@ -187,7 +215,7 @@ class Keyboard {
     this.down.clear();
     this.around = [];
     this.shift = false;
-    if (any) this.session.say({ kind: "release_all" });
+    if (any) this.say({ kind: "release_all" });
   }
 }
 

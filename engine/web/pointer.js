@@ -64,7 +64,7 @@ class Pointer {
   letGo() {
     clearTimeout(this.holding);
     this.fingers.clear();
-    if (this.down.size) this.session.say({ kind: "pointer", phase: "cancel", x: 0, y: 0 });
+    if (this.down.size) this.session.say({ kind: "release_all" });
     this.down.clear();
   }
 
@@ -107,8 +107,13 @@ class Pointer {
   wheeled(event) {
     event.preventDefault();
     const unit = [1, NOTCH / 3, NOTCH * 8][event.deltaMode];
+    // Two fingers that pinch on a touchpad come as a wheel with a Control key that nobody holds: they zoom the picture.
+    const pinch = event.ctrlKey && !this.keys.controls;
+    if (pinch) return this.view.zoomAt(Math.exp((-event.deltaY * unit) / NOTCH), event.clientX, event.clientY);
     const place = this.view.at(event.clientX, event.clientY);
-    if (place.inside) this.scroll((event.deltaX * unit) / NOTCH, (event.deltaY * unit) / NOTCH);
+    if (!place.inside) return;
+    this.moveTo(place); // the picture may have moved under a mouse that did not
+    this.scroll((event.deltaX * unit) / NOTCH, (event.deltaY * unit) / NOTCH);
   }
 
   /** Wheel clicks, gathered to one message for each picture of the window. */

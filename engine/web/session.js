@@ -6,6 +6,9 @@ const MEND_MS = 2000; // and then a new one is looked for
 const MEND_AGAIN_MS = [3000, 4000, 6000, 8000, 12000, 15000];
 const REOPEN_MS = [0, 1000, 2000, 4000, 8000];
 const BRIDGE_GONE_MS = 60000;
+const SOCKET_GONE_MS = 15000; // nothing is heard, and the bridge does not answer either
+const CLOSED = "it was closed";
+const ASLEEP_MS = 5000; // between two looks: the machine slept, or the browser froze the page
 
 class Session {
   /** `on.state(word, why)`, `on.stream(track)`, `on.leaving()` (the picture will end), `on.geometry({width, height})`,
@@ -17,8 +20,14 @@ class Session {
     this.permissions = [];
     this.waits = new Map();
     this.asked = 0;
+    this.unanswered = 0; // requests for another path
     this.reopened = 0;
-    this.link = new Link(token, { open: () => this.greet(), event: (name, params) => this.event(name, params), lost: (tries) => this.lost(tries) });
+    this.link = new Link(token, {
+      open: () => this.greet(),
+      event: (name, params) => this.event(name, params),
+      lost: (ended) => this.lost(ended),
+      shut: () => this.end("the bridge was started again, with another token. Open the address that it tells now"),
+    });
     this.watch = setInterval(() => this.look(), 250);
     setInterval(() => this.measure(), 1000);
   }
@@ -158,8 +167,10 @@ class Session {
     this.become("live");
   }
 
+  /** What is said while the path is in doubt would arrive much later, and nobody wants that, but of what is let go. */
   say(message) {
-    return this.permissions.includes("control") && this.word === "live" && this.peer ? this.peer.say(message) : 0;
+    const heard = this.word === "live" || (this.word === "reconnecting" && message.kind === "release_all");
+    return heard && this.peer && this.permissions.includes("control") ? this.peer.say(message) : 0;
   }
 
   get waiting() {
@@ -171,7 +182,12 @@ class Session {
     return new Promise((answer, refuse) => {
       if (!this.permissions.includes("clipboard")) return refuse(new Error("This session has no clipboard."));
       const request = `clipboard-${++this.asked}`;
-      const seq = this.peer?.say({ ...message, request });
+      let seq = 0;
+      try {
+        seq = this.peer?.say({ ...message, request });
+      } catch {
+        return refuse(new Error("This is too much text for the desktop's clipboard, which takes 256 KiB."));
+      }
       if (!seq) return refuse(new Error("The desktop is not connected."));
       const settle = (reply) => {
         clearTimeout(timer);
@@ -189,24 +205,37 @@ class Session {
   // Watching
 
   look() {
-    if (this.lostAt && this.word !== "ended" && performance.now() - this.lostAt > BRIDGE_GONE_MS) this.end("the bridge is not reached any more");
+    const now = performance.now();
+    const slept = now - (this.lookedAt ?? now);
+    this.lookedAt = now;
+    if (slept > ASLEEP_MS) {
+      // What was not heard meanwhile says nothing of the path.
+      if (this.lostAt) this.lostAt += slept;
+      this.pingAt = Math.max(this.pingAt, now - SILENT_MS);
+      this.link.hurry();
+    }
+    if (this.lostAt && this.word !== "ended" && now - this.lostAt > BRIDGE_GONE_MS) this.end("the bridge is not reached any more");
     if (!this.peer || this.word === "ended") return;
-    const silent = performance.now() - this.pingAt;
+    const silent = now - this.pingAt;
+    if (silent > SOCKET_GONE_MS && this.unanswered) return this.link.gone(this.link.socket);
     if (silent > SILENT_MS && this.word === "live") this.become("reconnecting", "nothing is heard from the desktop");
     const due = this.mends ? this.mendAt : this.pingAt + MEND_MS;
-    if (silent > MEND_MS && performance.now() > due) this.mend();
+    if (silent > MEND_MS && now > due) this.mend();
   }
 
   /** Ask for another path. */
   mend() {
     if (!this.peer || !this.link.up || performance.now() < (this.mendAt ?? 0)) return;
     this.mendAt = performance.now() + MEND_AGAIN_MS[Math.min(this.mends++, MEND_AGAIN_MS.length - 1)];
-    this.signal("session.restart_ice", {});
+    const answered = () => this.unanswered--;
+    this.unanswered++;
+    this.signal("session.restart_ice", {}).then(answered);
   }
 
-  lost() {
+  lost(ended) {
     this.lostAt ??= performance.now();
     this.drop();
+    if (ended && this.word === "ended" && this.why === CLOSED) this.on.state("ended", (this.why = "the bridge has ended"));
     if (this.word !== "ended") this.become(this.seen ? "reconnecting" : "waiting", "the bridge is not reached");
   }
 
@@ -214,7 +243,7 @@ class Session {
     this.drop();
     if (code === "transport") return this.reopen(reason);
     this.replaceable = code === "closed";
-    this.end(this.replaceable ? (this.foreign ? "it was opened somewhere else" : "it was closed") : reason);
+    this.end(this.replaceable ? (this.foreign ? "it was opened somewhere else" : CLOSED) : reason);
   }
 
   end(why) {

@@ -13,6 +13,7 @@ const touchOnly = matchMedia("(hover: none) and (pointer: coarse)").matches;
 
 function toast(text) {
   const line = Object.assign(document.createElement("p"), { textContent: text });
+  for (const other of [...$("toasts").children]) if (other.textContent === text) other.remove();
   $("toasts").append(line);
   while ($("toasts").children.length > 3) $("toasts").firstChild.remove();
   setTimeout(() => line.remove(), 4500);
@@ -30,8 +31,12 @@ const session = new Session(token, {
     $("held-word").textContent = why ? `reconnecting: ${why}` : "reconnecting";
     document.title = `${WORDS[word]} · Desktop`;
     if (word !== "live") $("readout").textContent = "";
-    if (word !== "live") pointer.letGo();
+    if (word !== "live") {
+      keyboard.letGo();
+      pointer.letGo();
+    }
     enable();
+    if (word === "ended" && [document.body, $("text"), $("end")].includes(document.activeElement)) $("again").focus({ preventScroll: true });
   },
   stream(track) {
     video.srcObject = new MediaStream([track]);
@@ -79,7 +84,7 @@ function firstFrame(element, shown) {
 const clipboard = new Clipboard(session, toast);
 const keyboard = new Keyboard(session, $("text"), {
   pastes: () => session.able.includes("clipboard"),
-  paste: (text, then) => clipboard.give(text, then),
+  paste: (text) => clipboard.give(text),
   leave: () => $("fit").focus(),
   sticky: () => (panel.board.hidden ? panel.show() : panel.draw()),
 });
@@ -102,17 +107,17 @@ function enable() {
 
 // The tools. Those that are for the desktop give it the focus back.
 
-$("fit").onclick = () => {
-  const fitted = !view.fitted;
+function fit(fitted) {
   view.fit(fitted);
   $("fit").setAttribute("aria-pressed", String(fitted));
-  $("fit-word").textContent = fitted ? "Fit" : "1:1";
-  $("fit").setAttribute("aria-label", fitted ? "Fit" : "1:1");
-};
+  $("one").setAttribute("aria-pressed", String(!fitted));
+}
+$("fit").onclick = () => fit(true);
+$("one").onclick = () => fit(false);
 $("keys").onclick = () => {
   const shown = $("panel").hidden;
   $("panel").hidden = !shown;
-  $("keys").setAttribute("aria-pressed", String(shown));
+  $("keys").setAttribute("aria-expanded", String(shown));
   // A touch device brings its own keyboard; elsewhere the keyboard on the screen is the one wanted.
   $("text").inputMode = shown && touchOnly ? "text" : "none";
   if (!touchOnly) panel.open(shown);
@@ -126,7 +131,13 @@ function backToDesktop() {
 }
 $("help").onclick = () => $("guide").showModal();
 $("end").onclick = () => session.finish("you ended it");
-$("again").onclick = () => session.again();
+$("again").onclick = () => {
+  session.again();
+  if (!touchOnly) focusDesktop();
+};
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape" && event.target.closest("#bar, #panel, #handle") && !document.querySelector("dialog[open]")) focusDesktop();
+});
 
 $("full").hidden = !document.documentElement.requestFullscreen;
 $("full").onclick = async () => {
@@ -152,6 +163,8 @@ $("handle").onclick = () => document.body.classList.toggle("tools-out");
 
 window.addEventListener("blur", () => (keyboard.letGo(), pointer.letGo()));
 document.addEventListener("visibilitychange", () => document.hidden && (keyboard.letGo(), pointer.letGo()));
+document.addEventListener("visibilitychange", () => document.hidden || session.link.hurry());
+window.addEventListener("online", () => session.link.hurry());
 window.addEventListener("pagehide", () => session.link.close());
 window.addEventListener("pageshow", (event) => event.persisted && session.again());
 visualViewport?.addEventListener("resize", () => {
