@@ -16,6 +16,7 @@ from ....machines.desklink.effects import PeerPlan
 from ...log import get_logger
 from ..encoder import encoder_name
 from ..transport import NoTransport, Reports, Transport
+from .heap import bound, trim
 from .versions import strange
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ def carried() -> tuple[tuple[str, ...], tuple[str, ...]]:
 async def _loaded() -> type[Peer]:
     for name in STEPS:
         await asyncio.to_thread(importlib.import_module, name)
+    await asyncio.to_thread(bound)
     from . import library
     from .peer import Peer
 
@@ -154,3 +156,4 @@ class WebRtc:
         """Close the peer connection, if there is one."""
         if peer := self._peers.pop(session_id, None):
             await asyncio.shield(peer.close())
+            self._loop.run_in_executor(None, trim)
