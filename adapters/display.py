@@ -25,6 +25,8 @@ from types import TracebackType
 from typing import IO, Self
 
 from ..errors import Unavailable
+from .process_end import end
+from .unix_socket import PATH_BYTES
 
 FIRST_NUMBER = 170
 """Below it are the numbers that people and other programs use."""
@@ -32,8 +34,6 @@ LAST_NUMBER = 999
 START_SECONDS = 15.0
 STOP_SECONDS = 3.0
 MARK = "TRIPTYCH_DISPLAY"
-SOCKET_PATH_BYTES = 107
-"""The longest path that a unix socket of Linux can have."""
 #: Variables of the surrounding desktop that would lead a program away from the private display and bus.
 FOREIGN = (
     "AT_SPI_BUS_ADDRESS",
@@ -73,7 +73,7 @@ class PrivateDisplay:
         atexit.register(self.close)
         try:
             # The accessibility bus makes the longest socket of all.
-            if len(os.fsencode(self._folder)) + len("/run/at-spi/bus_999") > SOCKET_PATH_BYTES:
+            if len(os.fsencode(self._folder)) + len("/run/at-spi/bus_999") > PATH_BYTES:
                 where = self._folder.parent
                 raise Unavailable(f"sockets in {where} would have too long a path", "set TMPDIR to a shorter path, such as /tmp")
             self.runtime_dir = self._folder / "run"
@@ -102,7 +102,7 @@ class PrivateDisplay:
     def stop_server(self) -> None:
         """End only the X server, as a crash would: every client loses its connection. `close()` is still needed."""
         if self._xvfb is not None:
-            _end(self._xvfb)
+            end(self._xvfb, STOP_SECONDS)
 
     def close(self) -> None:
         """End every process of this display and remove its files. Safe to call twice; in a forked child it does nothing."""
@@ -111,10 +111,10 @@ class PrivateDisplay:
         # The bus goes first: while it lives it may activate more.
         for process in reversed(self._processes):
             if process is not self._xvfb:
-                _end(process)
+                end(process, STOP_SECONDS)
         _end_marked(str(self._folder))
         for process in self._processes:
-            _end(process)
+            end(process, STOP_SECONDS)
         self._processes.clear()
         self._xvfb = None
         self._give_up_claim()
@@ -159,7 +159,7 @@ class PrivateDisplay:
             if answer.strip() == str(number):
                 self._xvfb = process
                 return number
-            _end(process)
+            end(process, STOP_SECONDS)
             self._processes.remove(process)
             self._give_up_claim()
             failure = log.read_text(errors="replace").strip() or "it ended at once"
@@ -264,16 +264,6 @@ def _first_line(descriptor: int, seconds: float) -> str:
             break
         read += chunk
     return read.decode(errors="replace")
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    if process.poll() is None:
-        process.terminate()
-        try:
-            process.wait(STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
 
 
 def _end_marked(folder: str) -> None:

@@ -43,7 +43,7 @@ from ..adapters.collector.write_queue import LAST, RETRY
 from ..adapters.log import get_logger
 from ..errors import Unavailable, WaitTimeout
 from ..generated.collector.models import Health, UnknownFieldPolicy
-from ..generated.collector.vocabulary import DEFAULT_LIVENESS_SECONDS, SWEEP_INTERVAL_MS
+from ..generated.collector.vocabulary import DEFAULT_LIVENESS_SECONDS, DEFAULT_UNKNOWN_FIELDS, SWEEP_INTERVAL_MS
 from ..machines.collector.adapter_table import AdapterTable
 from ..machines.collector.capture import Capture, Delivered
 from ..machines.collector.consents import Consent, ConsentKind, ConsentMode, consent
@@ -119,7 +119,7 @@ async def record(
     adapter_table: Path | None = None,
     env: Mapping[str, str] | None = None,
     enable_accessibility: bool = False,
-    unknown_fields: UnknownFieldPolicy = "extension",
+    unknown_fields: UnknownFieldPolicy = DEFAULT_UNKNOWN_FIELDS,
     retention_hours: int | None = None,
     liveness_seconds: float = DEFAULT_LIVENESS_SECONDS,
     command: Sequence[str] | None = None,

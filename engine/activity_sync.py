@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from ..generated.collector.models import UnknownFieldPolicy
-from ..generated.collector.vocabulary import DEFAULT_LIVENESS_SECONDS
+from ..generated.collector.vocabulary import DEFAULT_LIVENESS_SECONDS, DEFAULT_UNKNOWN_FIELDS
 from ..machines.collector.consents import ConsentKind, ConsentMode
 from . import activity
 from .activity import (
@@ -85,7 +85,7 @@ def record(
     adapter_table: Path | None = None,
     env: Mapping[str, str] | None = None,
     enable_accessibility: bool = False,
-    unknown_fields: UnknownFieldPolicy = "extension",
+    unknown_fields: UnknownFieldPolicy = DEFAULT_UNKNOWN_FIELDS,
     retention_hours: int | None = None,
     liveness_seconds: float = DEFAULT_LIVENESS_SECONDS,
     command: Sequence[str] | None = None,

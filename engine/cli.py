@@ -8,13 +8,13 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from importlib import import_module
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import click
 
 from .. import __version__
 from ..errors import ProtocolError, TriptychError
+from .lazy_group import LazyGroup
 
 #: command → (module beside this one, attribute, help line). The modules are imported only when their command runs.
 COMMANDS: dict[str, tuple[str, str, str]] = {
@@ -30,29 +30,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
 }
 
 
-class LazyGroup(click.Group):
-    """A group that knows its commands' help lines without importing their modules: `--help` answers at once."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Every command name, in the order of the table."""
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command itself, imported now."""
-        if cmd_name not in COMMANDS:
-            return None
-        module, attribute, _ = COMMANDS[cmd_name]
-        command: Any = getattr(import_module(f".{module}", __package__), attribute)
-        assert isinstance(command, click.Command)
-        return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the list of commands from the table alone."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, line) for name, (_, _, line) in COMMANDS.items()])
-
-
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=LazyGroup, table=COMMANDS, package=__package__, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, message="%(version)s")
 def triptych() -> None:
     """See and drive what a person sees: terminals, desktops and activity, through three open wire protocols."""

@@ -117,14 +117,18 @@ class Frame:
         """Pixels down."""
         return int(self.array.shape[0])
 
-    def save_png(self, path: str | Path) -> None:
-        """Write the picture as a PNG file that only its owner may read. An earlier file is replaced at once, or not at all."""
+    def png(self) -> bytes:
+        """The picture as the bytes of a PNG file."""
         need("desktop", "PIL")
         from PIL import Image
 
         picture = io.BytesIO()
         Image.frombytes("RGB", (self.width, self.height), self.array.tobytes(), "raw", "BGRX").save(picture, "PNG")
-        write_owned(path, picture.getbuffer())
+        return picture.getvalue()
+
+    def save_png(self, path: str | Path) -> None:
+        """Write the picture as a PNG file that only its owner may read. An earlier file is replaced at once, or not at all."""
+        write_owned(path, self.png())
 
 
 @dataclass(frozen=True)

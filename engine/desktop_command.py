@@ -86,15 +86,20 @@ def capabilities_command() -> None:
 @desktop_command.command("screenshot")
 @click.option("--display", metavar=":N", help="The X display; the environment's by default.")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON object about the picture.")
-@click.argument("path", type=click.Path(dir_okay=False, writable=True))
+@click.argument("path", type=click.Path(dir_okay=False))
 def screenshot_command(display: str | None, as_json: bool, path: str) -> None:
-    """Write the present picture of an X display to PATH as PNG."""
-    from . import desktop_sync
+    """Write the present picture of an X display to PATH as PNG, or to stdout for `-`."""
+    from . import desktop_sync, picture_pipe
     from .extras import need
 
     need("desktop", "numpy", "PIL")
+    piped = picture_pipe.check(path, as_json)
     with desktop_sync.open(display) as session:
-        frame = session.save_png(path)
+        frame = session.frame()
+    if piped:
+        picture_pipe.write(frame.png())
+        return
+    frame.save_png(path)
     told = {"path": path, "width": frame.width, "height": frame.height}
     click.echo(pretty(told) if as_json else f"{path}: {frame.width}x{frame.height}")
 

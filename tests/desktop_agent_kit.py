@@ -12,8 +12,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from triptych.adapters.desklink.agent_socket import wait_until_gone
 from triptych.adapters.display import PrivateDisplay
+from triptych.adapters.process_end import wait_until_gone
 from triptych.engine.child import triptych_command
 
 

@@ -9,17 +9,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import os
-import select
 import socket
 import sqlite3
-import stat
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
 from ...errors import LocalProtocolError, ProtocolError, TriptychError, Unavailable
+from .. import process_end, unix_socket
 
 FILE_NAME = "control.sock"
 MAX_LINE_BYTES = 1_048_576  # a policy of thousands of rules
@@ -42,7 +40,7 @@ async def served(data_dir: Path, handle: Handler) -> AsyncIterator[Path]:
     Only the owner of the capture lock may call it: a socket that it finds was left by a host that is gone, and is replaced.
     """
     path = data_dir / FILE_NAME
-    listening = _listen(data_dir, path)
+    listening = unix_socket.listen(path, "use a data directory on a local disk")
     made = path.lstat()
     clients: set[asyncio.Task[None]] = set()
 
@@ -66,9 +64,7 @@ async def served(data_dir: Path, handle: Handler) -> AsyncIterator[Path]:
         for task in clients:
             task.cancel()
         await asyncio.gather(*clients, return_exceptions=True)
-        with contextlib.suppress(OSError):
-            if os.path.samestat(path.lstat(), made):
-                path.unlink()
+        unix_socket.remove(path, made)
 
 
 def ask(data_dir: Path, command: str, seconds: float = ASK_SECONDS, **fields: Any) -> dict[str, Any]:
@@ -99,36 +95,8 @@ def ask(data_dir: Path, command: str, seconds: float = ASK_SECONDS, **fields: An
 
 def wait_until_gone(pid: int, seconds: float = ASK_SECONDS) -> None:
     """Return when the process of a host that was told to stop has ended. Raises Unavailable when it has not in time."""
-    try:
-        process = os.pidfd_open(pid)
-    except (ProcessLookupError, AttributeError):  # it has ended, or this system cannot wait for another's child
-        return
-    try:
-        if not select.select([process], [], [], seconds)[0]:
-            raise Unavailable(f"process {pid} was told to stop, and has not ended", f"kill {pid}")
-    finally:
-        os.close(process)
-
-
-def _listen(data_dir: Path, path: Path) -> socket.socket:
-    listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    try:
-        with _short(data_dir) as folder:
-            with contextlib.suppress(FileNotFoundError):
-                if not stat.S_ISSOCK(path.lstat().st_mode):
-                    raise Unavailable(f"{path} is no socket", "move it away")
-                path.unlink()
-            listening.bind(f"{folder}/{FILE_NAME}")
-            path.chmod(0o600)  # before anybody can connect
-            listening.listen()
-    except OSError as error:
-        listening.close()
-        raise Unavailable(f"cannot make {path}: {error.strerror or error}", "use a data directory on a local disk") from None
-    except Unavailable:
-        listening.close()
-        raise
-    listening.setblocking(False)
-    return listening
+    if not process_end.wait_until_gone(pid, seconds):
+        raise Unavailable(f"process {pid} was told to stop, and has not ended", f"kill {pid}")
 
 
 @contextmanager
@@ -137,8 +105,8 @@ def _connected(data_dir: Path, seconds: float) -> Iterator[socket.socket]:
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         connection.settimeout(seconds)
         try:
-            with _short(data_dir) as folder:
-                connection.connect(f"{folder}/{FILE_NAME}")
+            with unix_socket.address(data_dir / FILE_NAME) as address:
+                connection.connect(address)
         except (FileNotFoundError, NotADirectoryError, ConnectionRefusedError):
             raise nobody from None
         except TimeoutError:
@@ -148,19 +116,6 @@ def _connected(data_dir: Path, seconds: float) -> Iterator[socket.socket]:
                 f"cannot reach the host through {data_dir / FILE_NAME}: {error.strerror}", "check the data directory"
             ) from None
         yield connection
-
-
-@contextmanager
-def _short(folder: Path) -> Iterator[str]:
-    """A name of the folder that leaves room for a socket's: the system takes about 100 bytes."""
-    if len(os.fsencode(folder)) + len(FILE_NAME) < 100 or not Path("/proc/self/fd").exists():
-        yield str(folder)
-        return
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        yield f"/proc/self/fd/{descriptor}"
-    finally:
-        os.close(descriptor)
 
 
 def _line(connection: socket.socket) -> bytes:

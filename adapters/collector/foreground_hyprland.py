@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from ...machines.collector.active_window import ActiveWindow, hyprland_window
+from .hang_up import hang_up
 
 ASK_SECONDS = 0.5
 MAX_ANSWER_BYTES = 1 << 20
@@ -59,12 +60,9 @@ class HyprlandForeground:
 
     async def close(self) -> None:
         """Hang up."""
-        if self._reading is not None:
-            self._reading.cancel()
-            await asyncio.gather(self._reading, return_exceptions=True)
-            self._reading = None
-        await _hang_up(self._writer)
-        self._writer = None
+        reading, self._reading = self._reading, None
+        writer, self._writer = self._writer, None
+        await hang_up(reading, writer)
 
     async def _ask(self) -> tuple[ActiveWindow, str | None] | None:
         writer = None
@@ -79,7 +77,7 @@ class HyprlandForeground:
         except (OSError, TimeoutError, ValueError, RecursionError):
             return None
         finally:
-            await _hang_up(writer)
+            await hang_up(None, writer)
 
     async def _read(self, reader: asyncio.StreamReader) -> None:
         try:
@@ -90,10 +88,3 @@ class HyprlandForeground:
             return
         finally:
             self._changed()
-
-
-async def _hang_up(writer: asyncio.StreamWriter | None) -> None:
-    if writer is not None:
-        writer.close()
-        with contextlib.suppress(OSError):
-            await writer.wait_closed()

@@ -6,13 +6,13 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import struct
 from collections import deque
 from collections.abc import Callable
 
 from ...machines.collector.active_window import ActiveWindow, sway_window
+from .hang_up import hang_up
 
 ASK_SECONDS = 0.5
 MAX_ANSWER_BYTES = 1 << 24
@@ -67,15 +67,9 @@ class SwayForeground:
 
     async def close(self) -> None:
         """Hang up."""
-        if self._reading is not None:
-            self._reading.cancel()
-            await asyncio.gather(self._reading, return_exceptions=True)
-            self._reading = None
-        if self._writer is not None:
-            self._writer.close()
-            with contextlib.suppress(OSError):
-                await self._writer.wait_closed()
-            self._writer = None
+        reading, self._reading = self._reading, None
+        writer, self._writer = self._writer, None
+        await hang_up(reading, writer)
 
     async def _focused(self) -> tuple[ActiveWindow, str | None] | None:
         try:

@@ -13,6 +13,8 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
+from .hang_up import hang_up
+
 CONNECT_SECONDS = 0.5
 STILL_MS = 1000  # shorter pauses count as none
 
@@ -44,15 +46,9 @@ class WaylandIdle:
 
     async def close(self) -> None:
         """Leave the compositor."""
-        if self._reading is not None:
-            self._reading.cancel()
-            await asyncio.gather(self._reading, return_exceptions=True)
-            self._reading = None
-        if self._writer is not None:
-            self._writer.close()
-            with contextlib.suppress(OSError):
-                await self._writer.wait_closed()
-            self._writer = None
+        reading, self._reading = self._reading, None
+        writer, self._writer = self._writer, None
+        await hang_up(reading, writer)
         self._still_since = None
 
     async def _open(self) -> bool:

@@ -10,7 +10,6 @@ import asyncio
 import contextlib
 import os
 from collections.abc import Callable, Mapping
-from pathlib import Path
 
 from ...generated.collector.models import Platform
 from ...machines.collector.active_window import ActiveWindow
@@ -22,12 +21,12 @@ from .dbus import BusError
 from .desktop_files import DesktopFiles
 from .foreground import Foreground, foregrounds
 from .idle import Idle
+from .process_names import executable, sandboxed
 from .sleep import SleepWatch
 from .source import Availability
 from .x11_desktop import X11Desktop
 
 REACH_SECONDS = 0.9
-MAX_SANDBOX_BYTES = 65_536
 
 
 class LinuxSource:
@@ -92,7 +91,7 @@ class LinuxSource:
     async def describe(self, asked: Describe) -> Description | None:
         """Read the focused window of the application in front; None when another window was in front afterwards."""
         application = asked.application
-        found, idle = await asyncio.gather(self._accessibility.describe(application.pid, _program(application.pid)), self._idle.seconds())
+        found, idle = await asyncio.gather(self._accessibility.describe(application.pid, executable(application.pid)), self._idle.seconds())
         title = None
         if self._foreground is not None and wants_display_title(found.element, found.title, asked.adapter):
             title = await self._foreground.title(application.window)
@@ -156,30 +155,10 @@ class LinuxSource:
         self.broken = False
 
     def _application(self, window: ActiveWindow, pid: int) -> Application:
-        program, sandbox = _program(pid), _sandbox(pid)
+        program, sandbox = executable(pid), sandboxed(pid)
         names = window.names if sandbox is None else (sandbox, *window.names)
         found = self._files.entry(names, program)
         if found is not None and found.is_browser:
             # No platform tells its private windows from others: it is recorded through its companion only, whatever a table says.
             return Application(pid, (), window.window)
         return Application(pid, tuple(name for name in (found and found.id, program) if name), window.window)
-
-
-def _program(pid: int) -> str | None:
-    """The base name of the executable of a process; None when it is gone or not ours to ask."""
-    try:
-        path = str(Path(f"/proc/{pid}/exe").readlink())
-    except OSError:
-        return None
-    return path.removesuffix(" (deleted)").rpartition("/")[2].encode("utf-8", "replace").decode() or None
-
-
-def _sandbox(pid: int) -> str | None:
-    """The application id that flatpak wrote into the sandbox of a process; None outside of one."""
-    try:
-        with Path(f"/proc/{pid}/root/.flatpak-info").open("rb") as file:
-            lines = file.read(MAX_SANDBOX_BYTES).decode("utf-8", "replace").splitlines()
-    except OSError:
-        return None
-    group = lines[lines.index("[Application]") + 1 :] if "[Application]" in lines else []
-    return next((line.removeprefix("name=") for line in group if line.startswith("name=")), None) or None

@@ -9,7 +9,6 @@ import asyncio
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from ...errors import Unavailable
 from .atspi_bus import AccessibilityBus, AccessibilityUnavailable
@@ -17,6 +16,7 @@ from .dbus import BusError
 from .desktop_files import DesktopFiles
 from .display_thread import DisplayThread
 from .foreground_x11 import X11Foreground, X11Unavailable
+from .process_names import executable
 
 LOOK_SECONDS = 3.0
 
@@ -45,7 +45,7 @@ async def open_programs(env: Mapping[str, str] = os.environ) -> list[OpenProgram
     # What a window says of its program is more exact than what the bus knows of it.
     shown = windows or []
     for pid, names in [*shown, *(item for item in named.items() if item[0] not in {pid for pid, _ in shown})]:
-        program = _program(pid)
+        program = executable(pid)
         ids = tuple(dict.fromkeys(known for known in (files.find(names, program), program) if known))
         if ids:
             found.setdefault(ids, OpenProgram(pid, next(iter((*named.get(pid, ()), *names, *ids))), ids))
@@ -84,12 +84,3 @@ async def _on_the_bus(env: Mapping[str, str]) -> tuple[dict[int, tuple[str, ...]
     finally:
         await bus.close()
     return found, None
-
-
-def _program(pid: int) -> str | None:
-    """The base name of the executable of a process; None when it is gone or not ours to ask."""
-    try:
-        path = str(Path(f"/proc/{pid}/exe").readlink())
-    except OSError:
-        return None
-    return path.removesuffix(" (deleted)").rpartition("/")[2].encode("utf-8", "replace").decode() or None

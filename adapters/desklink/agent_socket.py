@@ -11,7 +11,6 @@ import contextlib
 import fcntl
 import os
 import re
-import select
 import socket
 import stat
 import struct
@@ -21,12 +20,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ...errors import Unavailable
+from .. import unix_socket
 
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,39}")
 LOCK_SECONDS = 30.0
 """How long another command may take to start the same session."""
-PATH_BYTES = 107
-"""The longest path that a unix socket of Linux can have."""
 _PAUSE = 0.02  # seconds between two tries: the kernel tells nobody in time that a lock is free
 _CREDENTIALS = struct.Struct("3i")  # struct ucred: pid, uid, gid
 
@@ -86,33 +84,13 @@ def starting(folder: Path, name: str, seconds: float = LOCK_SECONDS) -> Iterator
 
 def listen(folder: Path, name: str) -> socket.socket:
     """A listening socket for the session, in place of one that was left. Only the holder of the lock, or who it waits for, may call it."""
-    path = folder / f"{name}.sock"
-    listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    try:
-        with contextlib.suppress(FileNotFoundError):
-            if not stat.S_ISSOCK(path.lstat().st_mode):
-                raise Unavailable(f"{path} is no socket", "move it away")
-            path.unlink()
-        with _short(folder) as short:
-            listening.bind(f"{short}/{path.name}")
-        path.chmod(0o600)  # before anybody can connect
-        listening.listen(128)
-    except OSError as error:
-        listening.close()
-        raise Unavailable(f"cannot make {path}: {error.strerror or error}", "set XDG_RUNTIME_DIR to a directory on a local disk") from None
-    except Unavailable:
-        listening.close()
-        raise
-    listening.setblocking(False)
-    return listening
+    return unix_socket.listen(folder / f"{name}.sock", "set XDG_RUNTIME_DIR to a directory on a local disk")
 
 
 def remove(folder: Path, name: str, made: os.stat_result) -> None:
     """Take the socket `made` away, unless another stands in its place, or somebody is about to put one there."""
-    path = folder / f"{name}.sock"
     with contextlib.suppress(OSError, Unavailable), starting(folder, name, 0.0):
-        if os.path.samestat(path.lstat(), made):
-            path.unlink()
+        unix_socket.remove(folder / f"{name}.sock", made)
 
 
 def connect(folder: Path, name: str, seconds: float) -> socket.socket:
@@ -120,8 +98,8 @@ def connect(folder: Path, name: str, seconds: float) -> socket.socket:
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         connection.settimeout(seconds)
-        with _short(folder) as short:
-            connection.connect(f"{short}/{name}.sock")
+        with unix_socket.address(folder / f"{name}.sock") as address:
+            connection.connect(address)
         if peer(connection)[1] != os.geteuid():
             raise NotPrivate(f"session {name!r} is served by another user", f"remove {folder / name}.sock")
     except (FileNotFoundError, ConnectionRefusedError):
@@ -142,18 +120,6 @@ def peer(connection: socket.socket) -> tuple[int, int]:
     return pid, uid
 
 
-def wait_until_gone(pid: int, seconds: float) -> bool:
-    """Wait until a process has ended; False when it has not in time."""
-    try:
-        process = os.pidfd_open(pid)
-    except ProcessLookupError:
-        return True
-    try:
-        return bool(select.select([process], [], [], seconds)[0])
-    finally:
-        os.close(process)
-
-
 def _check(folder: Path, remedy: str) -> None:
     found = folder.lstat()
     if not stat.S_ISDIR(found.st_mode):
@@ -162,16 +128,3 @@ def _check(folder: Path, remedy: str) -> None:
         raise NotPrivate(f"{folder} belongs to user {found.st_uid}, not to you", remedy)
     if found.st_mode & 0o077:
         raise NotPrivate(f"{folder} is open to others (mode {stat.S_IMODE(found.st_mode):04o})", remedy)
-
-
-@contextmanager
-def _short(folder: Path) -> Iterator[str]:
-    """A name of the folder that leaves room for a socket's."""
-    if len(os.fsencode(folder)) + 50 <= PATH_BYTES or not Path("/proc/self/fd").exists():
-        yield str(folder)
-        return
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW)
-    try:
-        yield f"/proc/self/fd/{descriptor}"
-    finally:
-        os.close(descriptor)

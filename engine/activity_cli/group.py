@@ -5,9 +5,9 @@ engine/cli.py adds it.
 
 from __future__ import annotations
 
-from importlib import import_module
-
 import click
+
+from ..lazy_group import LazyGroup
 
 #: command → (module beside this one, attribute, help line), in the order of a person's first day.
 COMMANDS: dict[str, tuple[str, str, str]] = {
@@ -31,28 +31,6 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
 }
 
 
-class ActivityGroup(click.Group):
-    """A group that knows its commands' help lines without importing their modules."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Every command name, in the order of the table."""
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command itself, imported now."""
-        if cmd_name not in COMMANDS:
-            return None
-        module, attribute, _ = COMMANDS[cmd_name]
-        command = getattr(import_module(f".{module}", __package__), attribute)
-        assert isinstance(command, click.Command)
-        return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the list of commands from the table alone."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, line) for name, (_, _, line) in COMMANDS.items()])
-
-
-@click.group("activity", cls=ActivityGroup)
+@click.group("activity", cls=LazyGroup, table=COMMANDS, package=__package__)
 def activity_command() -> None:
     """Keep a private, include-only record of where a person works: which application, window and file, never what is in them."""

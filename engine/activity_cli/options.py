@@ -10,6 +10,8 @@ from pathlib import Path
 
 import click
 
+from ...generated.collector.vocabulary import DEFAULT_LIVENESS_SECONDS, DEFAULT_UNKNOWN_FIELDS, UNKNOWN_FIELD_POLICY
+
 
 def default_data_dir(env: Mapping[str, str] = os.environ) -> Path:
     """Where a person's record is kept: `$XDG_DATA_HOME/triptych/activity`, below `~/.local/share` when that is not set."""
@@ -40,9 +42,16 @@ enable_option = click.option(
 liveness_option = click.option(
     "--liveness-seconds",
     type=float,
-    default=0.0,
+    default=DEFAULT_LIVENESS_SECONDS,
     show_default=True,
     help="Tell again what has not changed for so long, 30 seconds or more; 0 never does.",
+)
+unknown_fields_option = click.option(
+    "--unknown-fields",
+    type=click.Choice(UNKNOWN_FIELD_POLICY),
+    default=DEFAULT_UNKNOWN_FIELDS,
+    show_default=True,
+    help="What a field that nobody knows does: it is refused, refused unless its name starts with x-, or dropped and counted.",
 )
 
 

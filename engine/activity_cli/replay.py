@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from .options import table_option
+from ...generated.collector.vocabulary import DEFAULT_UNKNOWN_FIELDS
+from .options import table_option, unknown_fields_option
 
 if TYPE_CHECKING:
     from ...adapters.collector.judge import Judge
@@ -72,7 +73,7 @@ def replay(
     allow: Iterable[str] = (),
     allow_listed: bool = False,
     now: Clock = "recorded",
-    unknown_fields: UnknownFieldPolicy = "extension",
+    unknown_fields: UnknownFieldPolicy = DEFAULT_UNKNOWN_FIELDS,
     adapter_table: Path | None = None,
 ) -> Replay:
     """Feed the lines of `recording` through a host without a process.
@@ -313,13 +314,7 @@ def _to_clock(context: click.Context, parameter: click.Parameter, text: str) -> 
     callback=_to_clock,
     help="When it is: 'recorded' follows the recording, 'clock' is now, or a time; what is older than observations are kept is refused.",
 )
-@click.option(
-    "--unknown-fields",
-    type=click.Choice(("refuse", "extension", "count")),
-    default="extension",
-    show_default=True,
-    help="What a field that nobody knows does.",
-)
+@unknown_fields_option
 @table_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_context

@@ -11,7 +11,7 @@ import click
 
 from ...errors import TriptychError, Unavailable
 from ...generated.collector.vocabulary import DEFAULT_INTAKE_PORT
-from .options import data_option, enable_option, json_option, liveness_option, table_option
+from .options import data_option, enable_option, json_option, liveness_option, table_option, unknown_fields_option
 from .spelling import print_json
 
 if TYPE_CHECKING:
@@ -26,13 +26,7 @@ DETACH_SECONDS = 20.0
 @enable_option
 @table_option
 @liveness_option
-@click.option(
-    "--unknown-fields",
-    type=click.Choice(["refuse", "extension", "count"]),
-    default="extension",
-    show_default=True,
-    help="What a field that nobody knows does: it is refused, refused unless its name starts with x-, or dropped and counted.",
-)
+@unknown_fields_option
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),

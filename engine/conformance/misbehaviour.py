@@ -20,7 +20,7 @@ TIGHT_FRAME, TIGHT_NODES = 256, 1
 #: Seconds of key presses while the driver does not read: enough to fill what the kernel holds for it.
 UNREAD = 4.0
 UNREAD_ANSWERS = 400
-LONGEST_UNREAD = 20.0
+LONGEST_UNREAD = 60.0
 
 Play = Callable[[Stage], Awaitable[Finding]]
 
@@ -162,7 +162,7 @@ async def _unread(stage: Stage) -> Finding:
     while bench.now < until or (pressed < UNREAD_ANSWERS and bench.now < until + LONGEST_UNREAD):
         before, pressed = bench.printed, pressed + 1
         stage.press(stage.lab.fixture.stimulus)
-        if not await stage.until(lambda before=before: bench.printed > before, 0.5):  # type: ignore[misc]  # bound at once
+        if not await stage.until(lambda before=before: bench.printed > before, SOON):  # type: ignore[misc]  # bound at once
             break
     return await _unharmed(stage)
 

@@ -198,9 +198,9 @@ class Stage:
         before = bench.printed
         if bench.exit_status is None:
             self.press(keys)
-            if not await self.until(lambda: bench.printed > before, DRAWING / 2):
+            if not await self.until(lambda: bench.printed > before, DRAWING):
                 await self.resize(self.size[0] - 1, self.size[1])
-                await self.until(lambda: bench.printed > before, DRAWING / 2)
+                await self.until(lambda: bench.printed > before, DRAWING)
             await self.quiet(0.1, 1.0)  # who draws may still be about to die of what it reads next
         if bench.exit_status is not None:
             return f"the program exited with status {bench.exit_status}"

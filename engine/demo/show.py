@@ -62,9 +62,10 @@ async def play(out: Path, keep: bool) -> None:
             await _visit_the_passphrase(session)
             await recording.wait_for_refusal("secure-field", timeout=20)
             status.update("Driving the terminal: Tab, Tab, and a new revision …")
-            first = await board.wait_for_revision(timeout=20)
+            await terminal.expect(board.get_by_test_id("tests")).to_be_focused(timeout=20)
+            first = await board.wait_for_revision()
             await board.press("tab", "tab")
-            await board.wait_for_revision(after=first.revision, timeout=20)
+            await terminal.expect(board.get_by_test_id("note")).to_be_focused(timeout=20)
             await board.wait_quiet()
             status.stop()
 

@@ -14,7 +14,8 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...adapters.display import PrivateDisplay
+from ...adapters.display import STOP_SECONDS, PrivateDisplay
+from ...adapters.process_end import end
 from ...errors import Unavailable
 from ..child import triptych_command
 
@@ -103,12 +104,7 @@ def _program(argv: list[str], env: dict[str, str], stdout: int = subprocess.DEVN
     try:
         yield child
     finally:
-        child.terminate()
-        try:
-            child.wait(3)
-        except subprocess.TimeoutExpired:
-            child.kill()
-            child.wait()
+        end(child, STOP_SECONDS)
         if child.stdout:
             child.stdout.close()
 

@@ -13,6 +13,7 @@ from typing import IO, Any
 
 from ...adapters.desklink import agent_socket
 from ...adapters.desklink.agent_socket import NoDaemon
+from ...adapters.process_end import wait_until_gone
 from ...errors import TriptychError, Unavailable
 from ..child import triptych_command
 from .where import Where, which
@@ -59,14 +60,14 @@ def ask(request: dict[str, Any], session: str | None, display: str | None, *, st
             if refused.code != "ended" or not start:
                 raise
             # It was just leaving, and has done nothing with the request.
-            agent_socket.wait_until_gone(refused.answer["pid"], LEAVE_SECONDS)
+            wait_until_gone(refused.answer["pid"], LEAVE_SECONDS)
     raise Unavailable(f"session {where.name!r} ends as soon as it is started", f"look at {folder / where.name}.log")
 
 
 def stopped(session: str | None, display: str | None) -> dict[str, Any]:
     """End the session; its last answer, once everything it held is released and its process has gone. Raises as `ask` does."""
     answer = ask({"command": "stop"}, session, display, start=False)
-    if not agent_socket.wait_until_gone(answer["pid"], LEAVE_SECONDS):
+    if not wait_until_gone(answer["pid"], LEAVE_SECONDS):
         raise Unavailable(f"process {answer['pid']} was told to stop, and has not ended", f"kill {answer['pid']}")
     return answer
 

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 import click
 
 from ...errors import LocalProtocolError, ProtocolError, TriptychError
+from .. import picture_pipe
 from .answers import EFFECTS, batch_outcome, text
 from .client import DEFAULT_IDLE_SECONDS, IDLE_VARIABLE, Refused, ask, started, stopped
 
@@ -61,8 +62,8 @@ def _command(name: str) -> Callable[[Callable[..., dict[str, Any]]], click.Comma
     return made
 
 
-def _finish(work: Callable[[], dict[str, Any]], as_json: bool) -> None:
-    """Do the work, print its answer, and end with the exit code that belongs to it."""
+def _finish(work: Callable[[], dict[str, Any]], as_json: bool, show: Callable[[dict[str, Any]], None] | None = None) -> None:
+    """Do the work, print its answer, and end with the exit code that belongs to it. `show` prints it for a person."""
     try:
         answer = work()
     except (TriptychError, OSError) as error:
@@ -75,15 +76,29 @@ def _finish(work: Callable[[], dict[str, Any]], as_json: bool) -> None:
         sys.exit(2 if refused["error"]["code"] == "usage" else 1)
     if as_json:
         click.echo(json.dumps(answer, ensure_ascii=False))
-    elif answer["command"] == "clipboard" and "text" in answer:
-        _print_clipboard(answer)
     else:
-        click.echo(text(answer))
+        (show or _print_answer)(answer)
     if not answer["ok"]:
         if not as_json:
             last = answer["steps"][-1]["error"]
             _say_error({"message": batch_outcome(answer), "suggestion": last["suggestion"]})
         sys.exit(1)
+
+
+def _print_answer(answer: dict[str, Any]) -> None:
+    if answer["command"] == "clipboard" and "text" in answer:
+        _print_clipboard(answer)
+    else:
+        click.echo(text(answer))
+
+
+def _print_picture(answer: dict[str, Any]) -> None:
+    """The picture itself, in place of the file that the daemon wrote."""
+    path = Path(answer["path"])
+    try:
+        picture_pipe.write(path.read_bytes())
+    finally:
+        path.unlink(missing_ok=True)
 
 
 def _print_clipboard(answer: dict[str, Any]) -> None:
@@ -170,13 +185,16 @@ def health_command(session: str | None, display: str | None, as_json: bool) -> N
     _finish(lambda: ask({"command": "health"}, session, display, start=False), as_json)
 
 
-@_command("shot")
-@click.argument("path", required=False, type=click.Path(dir_okay=False, path_type=Path))
+@click.command("shot")
+@_target_options
+@click.argument("path", required=False, type=click.Path(dir_okay=False))
 @click.option("--region", metavar="X,Y,W,H", help="Only this part: pixels, a region of the latest diff (r1), or a window (w1).")
 @click.option("--mark", is_flag=True, help="Draw a frame around each region that changed since the last look, or in the latest diff.")
-def shot_command(path: Path | None, region: str | None, mark: bool) -> dict[str, Any]:
-    """Write the picture to PATH as PNG, for your eyes only; without PATH into the session's private folder."""
-    return _with({"command": "shot"}, path=str(path.absolute()) if path else None, region=region, mark=mark)
+def shot_command(session: str | None, display: str | None, as_json: bool, path: str | None, region: str | None, mark: bool) -> None:
+    """Write the picture to PATH as PNG, for your eyes only, or to stdout for `-`; without PATH into the session's private folder."""
+    piped = picture_pipe.check(path, as_json)
+    request = _with({"command": "shot"}, path=None if path is None or piped else str(Path(path).absolute()), region=region, mark=mark)
+    _finish(lambda: ask(request, session, display), as_json, _print_picture if piped else None)
 
 
 @_command("diff")

@@ -75,7 +75,7 @@ def test_it_shows_three_real_panels(short: Path) -> None:
         "Field notes",
         "1 × secure-field",
         "under a minute  Field Notes",
-        "the focus moved from",
+        "the focus moved from “Tests are green” to “A note",
         "history.sqlite",
     ):
         assert part in stdout
@@ -121,7 +121,7 @@ def test_ended_at_any_moment_by_any_signal_it_leaves_nothing(short: Path, moment
         time.sleep(0.002)
     for number in signals:
         os.kill(demo.pid, number)
-    _, stderr = demo.communicate(timeout=30)
+    _, stderr = demo.communicate(timeout=60)
     assert demo.returncode == 1
     assert stderr.strip().splitlines()[-1:] == ["triptych: interrupted"]
     assert "Traceback" not in stderr
@@ -141,6 +141,6 @@ def test_staying_ends_well_with_ctrl_c(short: Path) -> None:
     with urllib.request.urlopen(url, timeout=10) as answer:
         assert b"<title>Desktop" in answer.read(), "the desktop is live in a browser"
     os.kill(demo.pid, signal.SIGINT)
-    _, stderr = demo.communicate(timeout=30)
+    _, stderr = demo.communicate(timeout=60)
     assert (demo.returncode, stderr) == (0, "")
     nothing_is_left(temporary)

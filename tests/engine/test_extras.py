@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-EXTRAS = ("PIL", "ada_url", "aiohttp", "dbus_fast", "numpy", "pyghostty", "rich", "xcffib")
+EXTRAS = ("PIL", "aiohttp", "dbus_fast", "numpy", "pyghostty", "rich", "xcffib")
 
 
 def run(folder: Path, *argv: str) -> subprocess.CompletedProcess[str]:
