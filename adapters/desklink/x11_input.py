@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Self
 from ...errors import LocalProtocolError, Unavailable
 from .display_name import display_name
 from .guard import Guard
+from .program_rest import peer_process, wait_for_rest
 from .x11_connection import DisplayLost, cannot_open, ffi, lib
 from .x11_keymap import Keymap, Stroke, TextPlan, read_keymap
 
@@ -21,11 +22,11 @@ if TYPE_CHECKING:
     from ...native.linux._x11 import CData
 
 SETTLE_SECONDS = 0.05
-"""How long programs get to read a keymap that borrows keys, and again to look up what was struck; with 5 ms, wrong text was measured."""
+"""How long programs get at least to read a keymap that borrows keys, and again to look up what was struck."""
 SETTLE_SECONDS_A_STROKE = 0.001
 """So much longer for each stroke that they must have handled by then."""
-SETTLE_SECONDS_BETWEEN = 0.25
-"""How long they get before struck keys mean something else: a busy program looks up late, and would read those of the next batch."""
+SETTLE_SECONDS_UNSEEN = 0.2
+"""How much longer they get where it cannot be seen when they have done with it: on another machine, or when nobody has the keyboard."""
 
 
 class X11Input:
@@ -50,6 +51,7 @@ class X11Input:
         self._keymaps: dict[int, Keymap] = {}
         self._serial = -1
         self._interrupted = threading.Event()
+        self._server = peer_process(lib.tx_input_descriptor(handle))
         self.guard.start()
 
     @property
@@ -104,7 +106,7 @@ class X11Input:
             before = now = group, modifiers
             lib.tx_input_note_locks(self._open(), 1, *before)
             try:
-                for number, batch in enumerate(plan.batches, 1):
+                for batch in plan.batches:
                     self._borrow(batch.borrowed)
                     for stroke in batch.strokes:
                         self._go_on()
@@ -115,7 +117,7 @@ class X11Input:
                     self.sync()
                     if batch.borrowed:
                         self._interrupted.wait(SETTLE_SECONDS_A_STROKE * len(batch.strokes))
-                        time.sleep(SETTLE_SECONDS if number == len(plan.batches) else SETTLE_SECONDS_BETWEEN)
+                        self._let_look_up()
             finally:
                 if now != before:
                     self._checked(lib.tx_input_lock(self._open(), *before))
@@ -205,7 +207,15 @@ class X11Input:
         keycodes = bytes(keycode for keycode, _ in borrowed)
         codepoints = ffi.new("uint32_t[]", [ord(character) for _, character in borrowed])
         self._checked(lib.tx_input_borrow(self._open(), keycodes, codepoints, len(keycodes)))
+        self._let_look_up()
+
+    def _let_look_up(self) -> None:
+        """Return when the program that has the keyboard has done with all that was sent so far: it looks keys up late when it is busy."""
         time.sleep(SETTLE_SECONDS)
+        program = lib.tx_input_program(self._open())
+        self._checked(program)
+        if not wait_for_rest(program, self._server, self._interrupted):
+            time.sleep(SETTLE_SECONDS_UNSEEN)
 
     def _spares(self) -> tuple[int, ...]:
         keycodes = ffi.new("uint8_t[]", 256)

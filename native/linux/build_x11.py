@@ -20,7 +20,7 @@ LIBRARIES = ("xcb", "xcb-shm", "xcb-damage", "xcb-xfixes", "xcb-xtest", "xcb-xkb
 SOURCES = (
     COMMON / "tiles.c",
     COMMON / "convert.c",
-    *(LINUX / name for name in ("x11_connection.c", "x11_capture.c", "x11_input.c", "x11_keymap.c", "x11_guard.c")),
+    *(LINUX / name for name in ("x11_connection.c", "x11_capture.c", "x11_input.c", "x11_keymap.c", "x11_program.c", "x11_guard.c")),
 )
 HEADERS = (COMMON / "tiles.h", COMMON / "convert.h", LINUX / "x11.h")
 

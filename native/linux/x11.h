@@ -109,6 +109,12 @@ int32_t tx_input_has_symbol(uint32_t codepoint);
 /* Give each spare keycode the symbol of the code point beside it, in every level, and wait until it is so. */
 int32_t tx_input_borrow(tx_input *input, const uint8_t *keycodes, const uint32_t *codepoints, int32_t count);
 
+/* The process of the program that has the keyboard; 0 when there is none, or it is not of this machine, or the server does not say. */
+int32_t tx_input_program(tx_input *input);
+
+/* The descriptor of the connection; it stays ours. */
+int32_t tx_input_descriptor(tx_input *input);
+
 /* Make every borrowed keycode empty again, unless somebody has given it another symbol meanwhile, and wait until it is so. */
 int32_t tx_input_give_back(tx_input *input);
 

@@ -1,4 +1,5 @@
-/* The input handle, shared by x11_input.c (edges and state), x11_keymap.c (what the keys mean) and x11_guard.c (undoing it all). */
+/* The input handle, shared by x11_input.c (edges and state), x11_keymap.c (what the keys mean), x11_program.c
+ * (who reads them) and x11_guard.c (undoing it all). */
 #ifndef TRIPTYCH_X11_INPUT_H
 #define TRIPTYCH_X11_INPUT_H
 
