@@ -75,7 +75,7 @@ class Relay:
 
     def close(self) -> None:
         """End it."""
-        self._process.communicate(timeout=10)
+        self._process.communicate(timeout=60)
 
 
 class BadPath:

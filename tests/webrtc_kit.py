@@ -36,14 +36,18 @@ CLONE_NEWNET = 0x40000000
 ADDRESS, OTHER = "10.77.0.1", "10.77.0.2"
 
 PAGE = """<!doctype html><body style="margin:0"><video id=v autoplay muted playsinline></video><script>
-const seen = {messages: [], states: [], ice: [], errors: [], channels: 0, closed: 0, frames: 0, width: 0, gap: 0, last: 0};
+const seen = {messages: [], states: [], ice: [], errors: [], channels: 0, closed: 0, frames: 0, width: 0, gap: 0, last: 0, up: 0, first: 0};
 var pc, channel, chain = Promise.resolve();
 function begin(tcpOnly, config) {
   chain = Promise.resolve();  // one that was closed halfway may never go on
   const mine = pc = new RTCPeerConnection(config || {});
-  pc.onconnectionstatechange = () => seen.states.push(pc.connectionState);
+  pc.onconnectionstatechange = () => {
+    seen.states.push(pc.connectionState);
+    if (pc.connectionState === 'connected') seen.up ||= performance.now();
+  };
   pc.oniceconnectionstatechange = () => seen.ice.push(pc.iceConnectionState);
-  pc.onicecandidate = e => mine === pc && e.candidate && e.candidate.candidate && toHost(
+  // Who sees no more than a forward of the engine's loopback is not seen either.
+  pc.onicecandidate = e => !tcpOnly && mine === pc && e.candidate && e.candidate.candidate && toHost(
     {candidate: e.candidate.candidate, sdp_mid: e.candidate.sdpMid, sdp_m_line_index: e.candidate.sdpMLineIndex});
   pc.ondatachannel = e => {
     channel = e.channel; seen.channels++;
@@ -54,7 +58,7 @@ function begin(tcpOnly, config) {
   pc.ontrack = e => {
     const v = document.getElementById('v'); v.srcObject = new MediaStream([e.track]);
     const look = (now, data) => {
-      seen.frames++; seen.width = data.width; seen.height = data.height;
+      seen.frames++; seen.width = data.width; seen.height = data.height; seen.first ||= now;
       if (seen.last) seen.gap = Math.max(seen.gap, now - seen.last);
       seen.last = now; v.requestVideoFrameCallback(look);
     };

@@ -2,11 +2,12 @@
 
     python -m triptych.tools.fuzz_rtc [--target NAME] [--seconds 60] [--seed N] [--input FILE]
 
-The targets: `answer` (SDP, and what it agrees to), `candidate`, `rtp`, `rtcp` (one datagram), `sender` (a conversation of datagrams with
-a sender that counts, resends and adapts), `unit` (a fed H.264 access unit) and `control` (one message of the control channel). Only
-RemoteProtocolError with a documented code may leave a reader; what is accepted is written and read again as the same; the sums, rates
-and memory of a sender stay in bounds whatever its peer says. An input that breaks this is kept as a file, its name is printed, and the
-exit code is 1. `--input` runs such a file again.
+The targets: `answer` (SDP, and what it agrees to), `candidate`, `names` (multicast DNS), `framing` (packets over TCP), `rtp`, `rtcp` (one
+datagram), `sctp` (what passes the checks, the association reads in bounds), `sender` (a conversation of datagrams with a sender that
+counts, resends and adapts), `unit` (a fed H.264 access unit), `control` (one message of the control channel) and `bridge` (one of a
+browser). Only RemoteProtocolError with a documented code may leave a reader; what is accepted is written and read again as the same; the
+sums, rates and memory of a sender stay in bounds whatever its peer says. An input that breaks this is kept as a file, its name is printed,
+and the exit code is 1. `--input` runs such a file again.
 """
 
 from __future__ import annotations
@@ -17,10 +18,16 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
+from ipaddress import ip_address
 from typing import Any, Final
 
+from ..adapters.desklink.webrtc.framed import Framing
+from ..generated.desklink.vocabulary import BRIDGE_REFUSED_METHOD
+from ..machines.desklink import bridge as browsers
+from ..machines.desklink import mdns
 from ..machines.desklink import rtcp as reports
 from ..machines.desklink import rtp as packets
+from ..machines.desklink import sctp as associations
 from ..machines.desklink.candidates import Candidate, read_candidate
 from ..machines.desklink.messages import CONTROL_MESSAGES
 from ..machines.desklink.pacer import Pacer
@@ -36,6 +43,7 @@ VECTORS: Final = REPOSITORY / "tests" / "vectors" / "desklink"
 VIDEO: Final = VideoOffer("vp9", None, 1, 2, "fuzz")
 H264: Final = replace(VIDEO, codec="h264", profile_level_id="640028")
 IDS: Final = packets.ExtensionIds(mid=4, transport_cc=3, playout_delay=5)
+BRIDGED: Final = {"kind": "x11", "display": ":9"}  # the source of the attacked bridge
 SENT: Final = 100  # packets that the attacked sender has sent
 CODES: Final = frozenset({"transport"})
 CONTROL_CODES: Final = frozenset({"operation", "text-too-large"})
@@ -74,6 +82,15 @@ def candidate(data: bytes) -> str:
     return code if code != "ok" else f"{read.transport} {read.type}"
 
 
+def names(data: bytes) -> str:
+    """A datagram of multicast DNS."""
+    told = mdns.answers(data)
+    for name, address in told:
+        if name != name.lower() or len(name) > 4 * len(data) or ip_address(address).is_multicast:
+            raise Broken(f"{name[:80]!r} has the address {address}")
+    return "ok" if told or not data else "nothing"
+
+
 def rtp(data: bytes) -> str:
     """One packet."""
     code, read = outcome(CODES, lambda: packets.read(data))
@@ -86,6 +103,58 @@ def rtcp(data: bytes) -> str:
     """One datagram."""
     code, read = outcome(CODES, lambda: reports.read(data))
     return code if code != "ok" else "+".join(sorted({type(item).__name__ for item in read}))
+
+
+def sctp(data: bytes) -> str:
+    """One packet, with the checksum that it ought to have: the association's reader ends soon with what passes."""
+    from aiortc.rtcsctptransport import ForwardTsnChunk, SackChunk, parse_packet
+    from google_crc32c import value as crc32c
+
+    packet = data[:8] + crc32c(data[:8] + bytes(4) + data[12:]).to_bytes(4, "little") + data[12:]
+    code, _ = outcome(CODES, lambda: associations.check(packet))
+    if code != "ok":
+        return code
+    chunks = parse_packet(packet)[3]
+    for chunk in chunks:
+        if isinstance(chunk, SackChunk) and sum(end - first + 1 for first, end in chunk.gaps) > associations.MOST_AHEAD:
+            raise Broken("an acknowledgement that is long work")
+        if isinstance(chunk, ForwardTsnChunk) and not hasattr(chunk, "cumulative_tsn"):
+            raise Broken("it skips to nowhere")
+    return "+".join(sorted({type(chunk).__name__ for chunk in chunks}))
+
+
+def framing(data: bytes) -> str:
+    """A stream of framed packets, in pieces as they may come: the packets are the same."""
+    whole, pieces = Framing(), Framing()
+    packets = whole.packets(data)
+    again = [packet for at in range(0, len(data), 7) for packet in pieces.packets(data[at : at + 7])]
+    if packets != again or sum(len(packet) + 2 for packet in packets) > len(data):
+        raise Broken("the packets are others when the stream comes in pieces")
+    return f"{min(len(packets), 5)} packets"
+
+
+def bridge(data: bytes) -> str:
+    """One message of a browser: it asks the engine at most once, for nothing that is the host's, and is answered in text."""
+    made = browsers.Bridge(dict(BRIDGED))
+    made.joined(1)
+    ends = []
+    for effect in made.text(1, data, 0.0):
+        match effect:
+            case browsers.ToEngine(line):
+                asked = json.loads(line)
+                params = asked["params"]
+                if b"\n" in line or asked["method"] in BRIDGE_REFUSED_METHOD or len(line) > 7 * len(data) + 200:
+                    raise Broken("the engine is asked for what it must not be")
+                if asked["method"] == "session.open" and isinstance(params, dict) and params.get("source") != BRIDGED:
+                    raise Broken("a browser chose the source")
+                ends.append("asked")
+            case browsers.ToSocket(1, text):
+                ends.append(f"refused: {json.loads(text)['error']['code']}")
+            case _:
+                raise Broken(f"{effect} is nothing that a message does")
+    if len(ends) > 1:
+        raise Broken("one message, two effects")
+    return "".join(ends) or "ignored"
 
 
 def sender(data: bytes) -> str:
@@ -163,7 +232,7 @@ def control(data: bytes) -> str:
 
 #: One input in, how it ended out; each raises when something is broken.
 TARGETS: Final[Mapping[str, Callable[[bytes], str]]] = {
-    target.__name__: target for target in (answer, candidate, rtp, rtcp, sender, unit, control)
+    target.__name__: target for target in (answer, candidate, names, framing, rtp, rtcp, sctp, sender, unit, control, bridge)
 }
 
 
@@ -182,11 +251,22 @@ def seeds(target: str) -> list[bytes]:
         case "candidate":
             own = Candidate("1", 1, "tcp", 5, "127.0.0.1", 4000, "host", tcptype="passive").line()
             return [line.encode() for case in answers for line in case["candidates"]] + [own.encode()]
+        case "names":
+            named = b"\x24081e0c04-a7bb-4892-b32d-a7ff34f6b533\x05local\0"
+            header, address = b"\0\0\x84\0\0\0\0\x01\0\0\0\x01", b"\0\x01\x80\x01\0\0\0x\0\x04\nM\0\x01"
+            return [header + named + address + b"\xc0\x0c\0/\x80\x01\0\0\0x\0\x05\xc0\x0c\0\x01@", header + named + address]
         case "rtp":
             made = [packets.Stream(1, 98, ids, sequence=0) for ids in (IDS, packets.ExtensionIds(), packets.ExtensionIds(200, 201, 202))]
             return [bytes(stream.packet(b"payload", 1, True).data) for stream in made] + [bytes(made[0].padding(40, 0).data)]
         case "rtcp":
             return [*feedback, *_reports()]
+        case "sctp":
+            head = struct.pack("!HHLL", 5000, 5000, 7, 0)
+            return [head + made for made in _SCTP]
+        case "framing":
+            return [struct.pack("!H", len(packet)) + packet for packet in (b"", b"abc", b"\0\1" + bytes(18), bytes(1400))]
+        case "bridge":
+            return [json.dumps(message).encode() for message in _BROWSER]
         case "sender":
             said = [*feedback, *_reports()]
             framed = [len(datagram).to_bytes(2, "big") + datagram for datagram in said]
@@ -225,6 +305,28 @@ _CONTROL: Final[tuple[dict[str, Any], ...]] = (
     {"kind": "release_all", "seq": 6},
     {"kind": "clipboard_read", "request": "a"},
     {"kind": "clipboard_write", "request": "b", "text": "copied"},
+)
+
+_BROWSER: Final[tuple[dict[str, Any], ...]] = (
+    {"id": 1, "method": "session.open", "params": {"permissions": ["view", "control"], "restore_token": "x", "local_frames": True}},
+    {"id": 2, "method": "session.open", "params": {"source": {"kind": "x11", "display": ":0"}}},
+    {"id": "a", "method": "session.description", "params": {"session_id": "0" * 32, "description": {"type": "answer", "sdp": "v=0"}}},
+    {"id": 3, "method": "shutdown"},
+    {"id": None, "method": "session.metrics", "params": None},
+)
+
+
+def _chunk(kind: int, body: bytes, flags: int = 0) -> bytes:
+    return struct.pack("!BBH", kind, flags, len(body) + 4) + body + bytes(-len(body) % 4)
+
+
+_SCTP: Final = (
+    _chunk(1, struct.pack("!LLHHL", 9, 1 << 20, 65535, 65535, 5) + b"\xc0\0\0\4\x80\x08\0\6\xc0\x82\0\0"),
+    _chunk(3, struct.pack("!LLHHHHHHL", 8, 1 << 20, 2, 1, 2, 3, 5, 5, 8)) + _chunk(0, struct.pack("!LHHL", 6, 1, 0, 51) + b"{}", 3),
+    _chunk(4, b"\0\1\0\x08abcd"),
+    _chunk(130, b"\0\x0d\0\x12" + struct.pack("!LLLH", 1, 2, 3, 4)),
+    _chunk(192, struct.pack("!LHH", 9, 1, 2)),
+    _chunk(6, b""),
 )
 
 CAMPAIGN: Final = Campaign(f"{__package__}.fuzz_rtc", "Fuzz what reads a WebRTC peer.", TARGETS, seeds, TOKENS)

@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import hmac
 import ipaddress
+import logging
 import os
 import re
 import secrets
@@ -30,6 +31,9 @@ from .engine_child import EngineChild
 log = get_logger()
 
 MOST_SOCKETS = 32
+MOST_STRANGERS = 64
+"""Connections that are no socket: whoever comes makes the one go that was this many before it, and has not become one."""
+
 MOST_MESSAGE_BYTES = 2 << 20
 """A clipboard of 256 KiB, each character escaped."""
 
@@ -118,6 +122,8 @@ class BridgeServer:
         self._numbers = count(1)
         self._timer: asyncio.TimerHandle | None = None
         self._runner: web.AppRunner | None = None
+        self._listening: asyncio.Server | None = None
+        self._strangers: dict[web.RequestHandler, None] = {}
         self._closing = False
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -131,23 +137,24 @@ class BridgeServer:
         await self._ensure_engine()
         application = web.Application()
         application.router.add_route("*", "/{path:.*}", self._answer)
-        self._runner = web.AppRunner(application, access_log=None, handle_signals=False, shutdown_timeout=CLOSING_SECONDS)
+        # Whoever sends rubbish would otherwise fill the disk with the server's complaints of it.
+        quiet = logging.Logger("bridge", logging.CRITICAL + 1)
+        self._runner = web.AppRunner(application, access_log=None, logger=quiet, handle_signals=False, shutdown_timeout=CLOSING_SECONDS)
         await self._runner.setup()
         try:
-            await web.TCPSite(self._runner, host, port).start()
+            self._listening = await self._loop.create_server(self._connected, host, port)
         except OSError as error:
             await self.close()
             raise Unavailable(f"cannot listen on {host}:{port}: {error.strerror or error}", "name another address with --listen") from None
-        address: tuple[str, int] = self._runner.addresses[0][:2]
+        address: tuple[str, int] = self._listening.sockets[0].getsockname()[:2]
         self._hosts.add(host.lower())
         return address
 
     async def close(self) -> None:
         """Take nobody new, end the engine while the browsers still hear what it says, and let them go."""
         self._closing = True
-        if self._runner is not None:
-            for site in tuple(self._runner.sites):
-                await site.stop()
+        if self._listening is not None:
+            self._listening.close()
         if self._engine is not None:
             await self._engine.close(CLOSING_SECONDS)
         await self._dismiss(GOING, "the bridge has ended")
@@ -159,7 +166,25 @@ class BridgeServer:
 
     # Who may come in
 
+    def _connected(self) -> asyncio.Protocol:
+        """Somebody connects. Descriptors are few, and who has no token may take them all and say nothing."""
+        assert self._runner is not None and self._runner.server is not None
+        made = self._runner.server()
+        self._strangers[made] = None
+        if len(self._strangers) > MOST_STRANGERS:
+            oldest = next(iter(self._strangers))
+            del self._strangers[oldest]
+            self._loop.call_soon(oldest.force_close)  # after it is told of its connection, if it has just come
+        return made
+
     async def _answer(self, request: web.Request) -> web.StreamResponse:
+        try:
+            return await self._answered(request)
+        except Exception as error:
+            log.error("a request failed", error=repr(error), exc_info=error)
+            return web.Response(status=500, text="failed", headers=HEADERS)
+
+    async def _answered(self, request: web.Request) -> web.StreamResponse:
         known = self._host_known(request.host)
         if request.method == "GET" and request.path == "/desktop":
             if not self._token_given(request):
@@ -199,6 +224,7 @@ class BridgeServer:
             return web.Response(status=503, text="no more sockets", headers=HEADERS)
         number, socket = next(self._numbers), _Socket(ws)
         self._sockets[number] = socket
+        self._strangers.pop(request.protocol, None)
         writer: asyncio.Task[None] | None = None
         try:
             await ws.prepare(request)
@@ -214,6 +240,8 @@ class BridgeServer:
                 if message.type in (WSMsgType.TEXT, WSMsgType.BINARY):
                     text = message.data.encode(errors="surrogatepass") if message.type is WSMsgType.TEXT else message.data
                     self._run(self._bridge.text(number, text, self._loop.time()))
+                    if self._engine is not None:
+                        await self._engine.drained()  # what it has not taken waits in the browser, and not here
         finally:
             del self._sockets[number]
             if writer is not None:

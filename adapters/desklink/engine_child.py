@@ -60,6 +60,12 @@ class EngineChild:
         if not self._process.stdin.is_closing():
             self._process.stdin.write(line + b"\n")
 
+    async def drained(self) -> None:
+        """Wait until it has taken most of what it was sent."""
+        assert self._process.stdin is not None
+        with contextlib.suppress(ConnectionError):
+            await self._process.stdin.drain()
+
     def kill(self) -> None:
         """End it at once."""
         with contextlib.suppress(ProcessLookupError):

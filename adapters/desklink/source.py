@@ -35,6 +35,9 @@ Copied: TypeAlias = Callable[[memoryview], None]
 STOP_SECONDS = 1.5
 """How long the end of a source may take; a display server that hangs is left behind after that. A consumer kills after three seconds."""
 
+MOST_WAITING = 512
+"""So many control messages may wait for the input thread. A text takes tens of milliseconds, and its sender may go meanwhile."""
+
 MOST_FAILED_GRABS = 10
 """So many refused pictures in a row are a lost capture."""
 
@@ -65,6 +68,7 @@ class X11Source:
         self._watcher = watcher
         self._loop = asyncio.get_running_loop()
         self._worker = Worker("desklink-input")
+        self._waiting = 0
         self._capture: X11Capture | None = None
         self._device: X11Input | None = None
         self._control: ControlInput | None = None
@@ -115,9 +119,19 @@ class X11Source:
     def judge(self, text: bytes, present: Present) -> asyncio.Future[dict[str, Any] | Clipboard]:
         """Let the rules judge one control message and carry it out, after all before it; the result is the answer for the client.
 
-        A message for the clipboard is not carried out here: it is the result.
+        A message for the clipboard is not carried out here: it is the result. One that would wait behind very many others is rejected.
         """
-        return self._worker.submit(self._judge, text, present)
+        if self._waiting >= MOST_WAITING:
+            refused: asyncio.Future[dict[str, Any] | Clipboard] = self._loop.create_future()
+            refused.set_result({"kind": "rejected", "seq": 0, "code": "operation", "message": "too much input waits to be carried out"})
+            return refused
+        self._waiting += 1
+        judging = self._worker.submit(self._judge, text, present)
+        judging.add_done_callback(self._judged)
+        return judging
+
+    def _judged(self, _: object) -> None:
+        self._waiting -= 1
 
     def lift(self) -> asyncio.Future[None]:
         """Lift what the session holds, after all input before."""

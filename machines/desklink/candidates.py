@@ -54,8 +54,9 @@ class Candidate:
 
     @property
     def is_reachable(self) -> bool:
-        """Checks can be sent to it: over UDP, to an address or a multicast DNS name. Who calls us over TCP is met when it calls."""
-        return self.transport == "udp" and self.port > 0 and (self.is_mdns or _is_address(self.host))
+        """Checks can be sent to it: over UDP, to an address of one host or an mDNS name. Who calls us over TCP is met when it calls."""
+        one_port = self.transport == "udp" and self.component == 1 and self.port > 0
+        return one_port and (self.is_mdns or _is_unicast(self.host))
 
     def line(self) -> str:
         """The candidate as its line, without `a=`."""
@@ -133,6 +134,13 @@ def _is_address(host: str) -> bool:
         return "%" not in host and bool(ip_address(host))
     except ValueError:
         return False
+
+
+def _is_unicast(host: str) -> bool:
+    if not _is_address(host):
+        return False
+    address = ip_address(host)
+    return not (address.is_multicast or address.is_unspecified or host == "255.255.255.255")
 
 
 def _is_host(host: str) -> bool:

@@ -13,12 +13,14 @@ from dataclasses import dataclass
 from typing import Final
 
 from ...errors import RemoteProtocolError
-from .transport_cc import Feedback, read_feedback
+from .transport_cc import MOST_STATUSES, Feedback, read_feedback
 
 LONGEST_READ: Final = 2048
 """No datagram of RTCP that comes in is longer, which bounds all that it can say."""
 MOST_ASKED: Final = 1024
 """So many packets may one NACK ask for; a receiver remembers no more."""
+MOST_TOLD: Final = MOST_STATUSES + MOST_ASKED
+"""Of so many packets may one datagram tell or ask, whose few bytes could otherwise cost long work."""
 
 _SR, _RR, _SDES, _BYE, _TRANSPORT, _PAYLOAD = 200, 201, 202, 203, 205, 206
 _NACK, _CONGESTION = 1, 15
@@ -101,7 +103,7 @@ def read(compound: bytes) -> tuple[Item, ...]:
     if not 4 <= len(compound) <= LONGEST_READ:
         raise _refused("is no RTCP")
     items: list[Item] = []
-    at = 0
+    at = told = 0
     while at < len(compound):
         if at + 4 > len(compound) or compound[at] & 0xC0 != 0x80:
             raise _refused("has a packet of another version, or half a header")
@@ -116,6 +118,9 @@ def read(compound: bytes) -> tuple[Item, ...]:
                 raise _refused("has padding where there can be none")
             body = body[: -body[-1]]
         if (item := _read(kind, first & 0x1F, body)) is not None:
+            told += len(item.ticks) if isinstance(item, Feedback) else len(item.sequences) if isinstance(item, Nack) else 1
+            if told > MOST_TOLD:
+                raise _refused("tells of too many packets")
             items.append(item)
         at = end
     return tuple(items)

@@ -124,6 +124,54 @@ def test_stun_gives_a_reflexive_candidate_and_all_urls_are_asked(lab: Lab, tmp_p
     lab.run(main())
 
 
+@contextlib.asynccontextmanager
+async def router(server: tuple[str, int]) -> AsyncIterator[tuple[str, int]]:
+    """Stands before a server as a router does that translates addresses: what passes comes from a port of its own, which is the second
+    of what it gives; the first is the port where it is asked."""
+    loop = asyncio.get_running_loop()
+    inside, outside = (socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(2))
+    asked: dict[bytes, Any] = {}
+
+    def forth() -> None:
+        packet, asker = inside.recvfrom(2048)
+        asked[packet[8:20]] = asker
+        outside.sendto(packet, server)
+
+    def back() -> None:
+        packet = outside.recv(2048)
+        if (asker := asked.get(packet[8:20])) is not None:
+            inside.sendto(packet, asker)
+
+    try:
+        for end, take in ((inside, forth), (outside, back)):
+            end.bind((OTHER, 0))
+            end.setblocking(False)
+            loop.add_reader(end, take)
+        yield inside.getsockname()[1], outside.getsockname()[1]
+    finally:
+        for end in (inside, outside):
+            loop.remove_reader(end)
+            end.close()
+
+
+def test_behind_routers_each_server_tells_another_address_and_all_are_offered(lab: Lab, tmp_path: Path) -> None:
+    async def main() -> None:
+        async with contextlib.AsyncExitStack() as stack:
+            host, port = (await stack.enter_async_context(coturn(tmp_path))).split(":")
+            routers = [await stack.enter_async_context(router((host, int(port)))) for _ in range(3)]
+            made = await stack.enter_async_context(client(lab))
+            await stack.enter_async_context(feeding(made, recorded()))
+            first, second, third = (f"stun:{OTHER}:{asked}" for asked, _ in routers)
+            # Two of them are urls of one entry, the third is an entry of its own.
+            await made.open(**FED, ice_servers=[{"urls": [first, f"stun:{OTHER}:9", second]}, {"urls": [third]}])
+            seen = {f" {OTHER} {seen} typ srflx raddr " for _, seen in routers}
+            await until(lambda: all(any(each in line for line in candidates(made)) for each in seen))
+            assert sum(" typ srflx " in line for line in candidates(made)) == 3, "each once, though every address of this machine asked"
+            await made.becomes("connected")
+
+    lab.run(main())
+
+
 def candidates(made: Any) -> list[str]:
     """The engine's candidates so far."""
     return [params["candidate"] for params in made.said("session.candidate")]

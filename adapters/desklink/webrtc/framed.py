@@ -15,6 +15,22 @@ BACKLOG_BYTES = 1 << 20
 """A client that leaves more unread loses packets, as over UDP."""
 
 
+class Framing:
+    """Takes a stream apart, in whatever pieces it comes. No more than one packet, of 64 KiB at most, waits for its end."""
+
+    def __init__(self) -> None:
+        self._held = bytearray()
+
+    def packets(self, data: bytes) -> list[bytes]:
+        """The packets that `data` completes."""
+        self._held += data
+        found = []
+        while len(self._held) >= 2 and len(self._held) >= (end := 2 + int.from_bytes(self._held[:2], "big")):
+            found.append(bytes(self._held[2:end]))
+            del self._held[:end]
+        return found
+
+
 class FramedServer:
     """Connections of clients, known by their address. `received` gets each packet with the address it came from."""
 
@@ -49,7 +65,7 @@ class _Client(asyncio.Protocol):
     def __init__(self, owner: FramedServer) -> None:
         self._owner = owner
         self._address: Address = ("", 0)
-        self._held = bytearray()
+        self._framing = Framing()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         client = cast(asyncio.Transport, transport)
@@ -61,10 +77,7 @@ class _Client(asyncio.Protocol):
         self._owner.clients[self._address] = client
 
     def data_received(self, data: bytes) -> None:
-        self._held += data
-        while len(self._held) >= 2 and len(self._held) >= (end := 2 + int.from_bytes(self._held[:2], "big")):
-            packet = bytes(self._held[2:end])
-            del self._held[:end]
+        for packet in self._framing.packets(data):
             self._owner.received(packet, self._address)
 
     def connection_lost(self, exc: Exception | None) -> None:

@@ -2,7 +2,7 @@
 
 Both libraries are pinned to a minor version, and everything private that is used here is looked up by name before the first use (`check`):
 with another version the engine says so at its start, and does not fail in the middle of a session. Called by `path` (agents), `peer` (DTLS)
-and `control_channel` (SCTP).
+and `control_channel` (SCTP, which stands in `association`).
 
 What differs from the libraries: an agent gathers from every STUN and TURN server, offers 127.0.0.1 when there is no other address and TCP
 on demand, takes packets of authenticated addresses only, and never closes by itself; DTLS and SCTP outlive their agent.
@@ -19,22 +19,21 @@ from collections.abc import Awaitable, Callable, Iterable
 from types import FunctionType
 from typing import Any, cast
 
-import pylibsrtp
 from aioice import ice, stun, turn
 from aioice.candidate import Candidate, candidate_foundation, candidate_priority
-from aiortc.rtcdatachannel import RTCDataChannel, RTCDataChannelParameters
 from aiortc.rtcdtlstransport import RTCCertificate, RTCDtlsFingerprint, RTCDtlsParameters, RTCDtlsTransport
-from aiortc.rtcsctptransport import RTCSctpCapabilities, RTCSctpTransport
 from OpenSSL import SSL
 
 from ....errors import Unavailable
 from ....machines.desklink import candidates
 from ...log import get_logger
+from . import association
+from .association import Guarded, Sctp, open_channel
 from .framed import Address, FramedServer
 from .servers import Server
 from .versions import strange
 
-__all__ = ["Agent", "Candidate", "Dtls", "Sctp", "certificate", "check", "open_channel", "remote"]
+__all__ = ["Agent", "Candidate", "Dtls", "Sctp", "certificate", "check", "host_addresses", "open_channel", "remote"]
 
 log = get_logger()
 
@@ -46,22 +45,26 @@ PRIVATE: tuple[tuple[type, str], ...] = (
     (turn.TurnTransport, "_TurnTransport__close_task"),
     *((RTCDtlsTransport, name) for name in ("_ssl", "_tx_srtp", "_set_role", "_recv_next", "_write_ssl", "_handle_rtcp_data")),
     *((RTCDtlsTransport, name) for name in ("_handle_rtp_data", "_register_data_receiver", "_unregister_data_receiver")),
-    *((RTCSctpTransport, name) for name in ("_sent_queue", "_outbound_queue", "_data_channel_queue", "_advertised_rwnd")),
-    *((RTCSctpTransport, name) for name in ("_rto", "_srtt", "_rttvar", "_update_rto", "_receive_sack_chunk")),
+    *association.PRIVATE,
 )
-"""Every private name that is used here, with the class it belongs to."""
+"""Every private name that is used, with the class it belongs to."""
 
 PRIVATE_FUNCTIONS = ("server_reflexive_candidate", "relayed_candidate", "get_host_addresses")
 
+LOOPBACK = "127.0.0.1"
 GATHER_SECONDS = 5.0
 GIVE_UP_SECONDS = 0.5  # so long may a TURN server take to delete an allocation
 CONSENT_SECONDS = 2.0  # a path in use is checked so often, and so often something is heard on it
 UDP_FIRST_SECONDS = 0.3  # so long a check over TCP waits for one over UDP
 NOMINATED_QUIET_SECONDS = 1.5  # another pair may take over from one that was silent so long
 MOST_PAIRS = 256
+MOST_ROLE_CHANGES = 4
+ROLE_CONFLICT = 487
+STUN_HEADER_BYTES = 20
+MOST_STUN_BYTES = 1500
+"""A longer message is ignored: reading it may take very long, and a real one is sent in one packet."""
+
 SOCKET_BYTES = 1 << 18
-RTO_MIN_SECONDS = 0.25  # a lost input message is sent again after a round trip, not after a second
-MOST_UNREAD_BYTES = 1 << 20
 
 
 def check() -> None:
@@ -96,10 +99,20 @@ class Stun(ice.StunProtocol):
         if packet[0] >= 4:
             self.receiver.packet_received(packet, address)
             return
+        if not self._concerns(packet):
+            return
         try:
             super().datagram_received(packet, address)
         except Exception as error:  # what a hostile message does to the library's parser costs nobody anything
             log.debug("a STUN message was ignored", error=repr(error))
+
+    def _concerns(self, packet: bytes) -> bool:
+        """Whether to read it: strangers are told nothing, and their messages, which can be made to be long work, are not looked into."""
+        if not STUN_HEADER_BYTES <= len(packet) <= MOST_STUN_BYTES:
+            return False
+        if packet[0] & 1:  # an answer, or an error
+            return packet[8:STUN_HEADER_BYTES] in self.transactions
+        return self.receiver.addressed in packet
 
     def send_stun(self, message: stun.Message, addr: Address) -> None:
         """Send a STUN message. Only an authenticated request is answered with a success."""
@@ -111,7 +124,13 @@ class Stun(ice.StunProtocol):
         self, request: stun.Message, addr: Address, integrity_key: bytes | None = None, retransmissions: int | None = None
     ) -> tuple[stun.Message, Address]:
         """Send a request, and wait for its authenticated answer."""
-        answer = await super().request(request, addr, integrity_key, retransmissions)
+        try:
+            answer = await super().request(request, addr, integrity_key, retransmissions)
+        except stun.TransactionFailed as failed:
+            # The library tries again at once with the other role, as often as it is told to.
+            if failed.response.error_code == ROLE_CONFLICT and not self.receiver.may_change_role():
+                raise stun.TransactionTimeout from None
+            raise
         self.receiver.authenticated(addr)
         return answer
 
@@ -176,13 +195,16 @@ class Agent(ice.Connection):
         self._known: set[Address] = set()
         self._loop = asyncio.get_running_loop()
         self._began = self._loop.time()
+        self._role_changes = 0
+        self.addressed = f"{self.local_username}:".encode()
+        """What stands in every check of the client that is for this agent."""
 
     # Gathering
 
     async def gather_hosts(self, *, loopback_tcp: bool) -> list[Candidate]:
         """Open a socket on each address of this machine; on 127.0.0.1 when it has no other."""
-        found = [candidate for address in ice.get_host_addresses(True, True) if (candidate := await self._bind(address))]
-        if not found and (candidate := await self._bind("127.0.0.1")):
+        found = [candidate for address in host_addresses() if (candidate := await self._bind(address))]
+        if not found and (candidate := await self._bind(LOOPBACK)):
             found.append(candidate)
         if loopback_tcp:
             passive = TcpPassive(self)
@@ -271,7 +293,7 @@ class Agent(ice.Connection):
         UDP goes before TCP when both work. What works is not left for what works as well; when it is silent, it is: so a path is found
         again after the client's address has changed.
         """
-        if self._closing or len(self._check_list) >= MOST_PAIRS:
+        if self._closing or len(self._check_list) >= MOST_PAIRS or "PRIORITY" not in message.attributes:
             return
         now = self._loop.time()
         if (nominated := self.nominated) is not None:
@@ -281,6 +303,11 @@ class Agent(ice.Connection):
             self._loop.call_later(wait, self.check_incoming, message, addr, protocol)
             return
         super().check_incoming(message, addr, protocol)
+
+    def may_change_role(self) -> bool:
+        """The client says that both have the same role. One that is honest says so once."""
+        self._role_changes += 1
+        return self._role_changes <= MOST_ROLE_CHANGES
 
     async def connect(self) -> None:
         """Check pairs until one works. Raises ConnectionError when the agent is closed before."""
@@ -339,6 +366,11 @@ class Agent(ice.Connection):
         await _close_relays(relays)
 
 
+def host_addresses() -> list[str]:
+    """The addresses of this machine; 127.0.0.1 when it has no other."""
+    return list(ice.get_host_addresses(True, True)) or [LOOPBACK]
+
+
 def remote(candidate: candidates.Candidate) -> Candidate:
     """A candidate of the client in the form that an agent takes."""
     return Candidate(
@@ -374,7 +406,7 @@ class Dtls(RTCDtlsTransport):
         super().__init__(path, [certificate])
         self._send_packet: Callable[[bytes], None] = path.send
         self._rtcp = rtcp
-        self._guard: _Guarded | None = None
+        self._guard: Guarded | None = None
 
     async def begin(self, *, server: bool, algorithm: str, fingerprint: str) -> bool:
         """Shake hands with the client, whose certificate has this fingerprint; whether it worked."""
@@ -406,7 +438,9 @@ class Dtls(RTCDtlsTransport):
     async def _recv_next(self) -> None:
         try:
             await super()._recv_next()
-        except (SSL.Error, pylibsrtp.Error, IndexError) as error:
+        except ConnectionError:
+            raise  # the client says goodbye
+        except Exception as error:  # whoever can send a packet must not end the connection by it
             log.debug("a packet was ignored", error=repr(error))
 
     async def _handle_rtcp_data(self, data: bytes) -> None:
@@ -416,63 +450,12 @@ class Dtls(RTCDtlsTransport):
         """No media is received."""
 
     def _register_data_receiver(self, receiver: Any) -> None:
-        self._guard = _Guarded(receiver)
+        self._guard = Guarded(receiver)
         super()._register_data_receiver(self._guard)
 
     def _unregister_data_receiver(self, receiver: Any) -> None:
         if self._guard is not None:
             super()._unregister_data_receiver(self._guard)
-
-
-class _Guarded:
-    """Hands data on to SCTP; what that cannot stand costs a packet and no more."""
-
-    def __init__(self, sctp: RTCSctpTransport) -> None:
-        self._sctp = sctp
-
-    async def _handle_data(self, data: bytes) -> None:
-        if self._sctp._advertised_rwnd < -MOST_UNREAD_BYTES:
-            return  # it was told to stop, and goes on
-        try:
-            await self._sctp._handle_data(data)
-        except Exception as error:
-            log.debug("an SCTP packet was ignored", error=repr(error))
-
-
-# SCTP
-
-
-class Sctp(RTCSctpTransport):
-    """The association of the data channels. `drained` is set while the client has acknowledged everything."""
-
-    def __init__(self, dtls: Dtls) -> None:
-        super().__init__(dtls)
-        self.drained = asyncio.Event()
-
-    @property
-    def unacknowledged(self) -> int:
-        """So many pieces of messages are queued, or sent and not acknowledged."""
-        return len(self._sent_queue) + len(self._outbound_queue) + len(self._data_channel_queue)
-
-    async def begin(self, port: int, max_message_size: int) -> None:
-        """Associate with the client's `port`."""
-        await self.start(RTCSctpCapabilities(maxMessageSize=max_message_size), port)
-
-    async def _receive_sack_chunk(self, chunk: Any) -> None:
-        await super()._receive_sack_chunk(chunk)
-        if not self.unacknowledged:
-            self.drained.set()
-
-    def _update_rto(self, R: float) -> None:
-        super()._update_rto(R)
-        # With a full second at least, one lost packet would hold up all input for that long.
-        smooth, variance = cast(float, self._srtt), cast(float, self._rttvar)
-        self._rto = max(RTO_MIN_SECONDS, min(smooth + 4 * variance, self._rto))
-
-
-def open_channel(sctp: Sctp, label: str) -> RTCDataChannel:
-    """An ordered and reliable data channel, announced as soon as the association stands."""
-    return RTCDataChannel(sctp, RTCDataChannelParameters(label=label))
 
 
 def certificate() -> tuple[RTCCertificate, str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
+from dataclasses import replace
 from typing import Any, Protocol
 
 from ....errors import RemoteProtocolError
@@ -16,6 +17,7 @@ from ....machines.desklink.ice import LOST, SILENT
 from ....machines.desklink.sdp import IceCredentials
 from ...log import get_logger
 from . import library
+from .names import Names
 from .servers import Server
 
 log = get_logger()
@@ -62,6 +64,7 @@ class Path:
         self._used: library.Agent | None = None
         self._buffered: list[Candidate] = []
         self._taken = 0
+        self._names: Names | None = None
         self._remote: IceCredentials | None = None
         self._heard_at = float("-inf")
         self._tasks: set[asyncio.Task[None]] = set()
@@ -144,7 +147,20 @@ class Path:
         # Nothing can be sent to a client's active TCP candidate: it connects by itself.
         if candidate.is_reachable and candidate.transport == "udp" and self._taken < MOST_CANDIDATES:
             self._taken += 1
-            self._spawn(_added(agent, candidate))
+            self._spawn(self._add(agent, candidate))
+
+    async def _add(self, agent: library.Agent, candidate: Candidate) -> None:
+        if candidate.is_mdns:
+            if self._names is None:
+                self._names = Names(library.host_addresses())
+            if (address := await self._names.address(candidate.host)) is None:
+                log.debug("a candidate is left out: nobody on the network has its name", name=candidate.host)
+                return
+            candidate = replace(candidate, host=address)
+        try:
+            await agent.add_remote_candidate(library.remote(candidate))
+        except (OSError, ValueError) as error:
+            log.debug("a candidate is left out", reason=str(error))
 
     async def _connect(self, agent: library.Agent) -> None:
         try:
@@ -199,6 +215,8 @@ class Path:
         self._closed = True
         agents = [agent for agent in (self._offered, self._checking, self._used) if agent]
         self._offered = self._checking = self._used = None
+        if self._names is not None:
+            self._names.close()
         for task in self._tasks:
             task.cancel()
         # A task that was closing an agent closes it at once when it is cancelled.
@@ -217,13 +235,6 @@ class Path:
 
 def _line(agent: library.Agent, candidate: library.Candidate) -> str:
     return f"candidate:{candidate.to_sdp()} generation 0 ufrag {agent.local_username}"
-
-
-async def _added(agent: library.Agent, candidate: Candidate) -> None:
-    try:
-        await agent.add_remote_candidate(library.remote(candidate))
-    except (OSError, ValueError) as error:  # no mDNS on this machine, or no address
-        log.debug("a candidate is left out", reason=str(error))
 
 
 async def _close_later(agent: library.Agent, grace: float) -> None:
