@@ -53,7 +53,7 @@ def run(folder: Path, script: list[Step], check: Callable[[Recording], Awaitable
     asyncio.run(main())
 
 
-async def until(recording: Recording, met: Callable[[], bool], seconds: float = 15) -> None:
+async def until(recording: Recording, met: Callable[[], bool], seconds: float = 60) -> None:
     """Wait until `met` holds, asking after every change."""
     with recording.changes() as changed:
         async with asyncio.timeout(seconds):

@@ -75,7 +75,7 @@ class Listening:
         assert isinstance(answer, Delivered)
         return answer
 
-    async def wait(self, count: int, seconds: float = 15.0) -> list[Facts]:
+    async def wait(self, count: int, seconds: float = 60.0) -> list[Facts]:
         async with asyncio.timeout(seconds):
             while len(self.delivered) < count:
                 await self.came.wait()
@@ -109,7 +109,7 @@ class Wire:
         await self.writer.drain()
 
     async def reply(self) -> Reply:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             head = (await self.reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
             headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in head[1:] if line)}
             status = int(head[0].split(" ")[1])
@@ -122,7 +122,7 @@ class Wire:
 
     async def ended(self) -> bool:
         """Whether the other side has closed, nothing more having come."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             try:
                 return await self.reader.read() == b""
             except ConnectionResetError:

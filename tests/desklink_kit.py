@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from stopwatch_kit import Stopwatch
 from triptych.machines.wire.read import Reader
 from triptych.machines.wire.text import DESKLINK
 
@@ -57,7 +58,7 @@ class EngineProcess:
         self.write(json.dumps({"id": self.asked, "method": method, "params": params}).encode() + b"\n")
         return self.asked
 
-    def wait_for(self, wanted: Callable[[dict[str, Any]], bool], what: str, seconds: float = 10.0) -> dict[str, Any]:
+    def wait_for(self, wanted: Callable[[dict[str, Any]], bool], what: str, seconds: float = 60.0) -> dict[str, Any]:
         """The first message that is wanted, waiting for it if need be."""
         deadline = time.monotonic() + seconds
         looked = 0
@@ -69,10 +70,10 @@ class EngineProcess:
             if not self.read(deadline):
                 raise AssertionError(f"no {what} in {seconds} s; said: {self.said}; stderr: {self.errors()}")
 
-    def answer(self, request: int, seconds: float = 10.0) -> dict[str, Any]:
+    def answer(self, request: int, seconds: float = 60.0) -> dict[str, Any]:
         return self.wait_for(lambda message: message.get("id") == request, f"answer to {request}", seconds)
 
-    def ask(self, method: str, params: Any = None, seconds: float = 10.0) -> Any:
+    def ask(self, method: str, params: Any = None, seconds: float = 60.0) -> Any:
         """The result of a request."""
         answer = self.answer(self.send(method, params), seconds)
         assert "result" in answer, answer
@@ -84,7 +85,7 @@ class EngineProcess:
         assert "error" in answer, answer
         return str(answer["error"]["code"])
 
-    def event(self, name: str, seconds: float = 10.0, **fields: object) -> dict[str, Any]:
+    def event(self, name: str, seconds: float = 60.0, **fields: object) -> dict[str, Any]:
         """The parameters of the first such event with those fields."""
 
         def wanted(message: dict[str, Any]) -> bool:
@@ -102,12 +103,17 @@ class EngineProcess:
         source = {"kind": "x11", "display": display}
         return str(self.ask("session.open", {"source": source, "permissions": list(permissions or ("view",)), **more})["sessionId"])
 
-    def exit_code(self, seconds: float = 10.0) -> int:
-        """Read to the end and wait for the process."""
-        deadline = time.monotonic() + seconds
-        while self.read(deadline):
+    def exit_code(self, seconds: float = 60.0) -> int:
+        """Read to the end and wait for the process, which has so many seconds, without those in which the machine lets it wait."""
+        watch = Stopwatch(self.process.pid)
+        while self.read(time.monotonic() + 0.1) or (not self._has_ended() and watch.seconds() < seconds):
             pass
-        return self.process.wait(max(0.1, deadline - time.monotonic()))
+        return self.process.wait(0.1)
+
+    def _has_ended(self) -> bool:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(0.05)
+        return self.process.returncode is not None
 
     def read(self, deadline: float) -> bool:
         ready, _, _ = select.select([self._out], [], [], max(0.0, deadline - time.monotonic()))

@@ -69,7 +69,7 @@ class GtkForm:
         self.process.stdin.write(line.encode() + b"\n")
         self.process.stdin.flush()
 
-    def wait_for(self, event: str, seconds: float = 10.0, **fields: object) -> dict[str, Any]:
+    def wait_for(self, event: str, seconds: float = 60.0, **fields: object) -> dict[str, Any]:
         """The newest report of that kind with those fields, waiting for it if need be; fails the test with all that was seen."""
         deadline = time.monotonic() + seconds
         while True:
@@ -79,7 +79,7 @@ class GtkForm:
             if not self._read(deadline):
                 raise AssertionError(f"no {event!r} report with {fields} in {seconds} s; seen: {self.events}")
 
-    def wait_until(self, condition: Any, what: str, seconds: float = 10.0) -> None:
+    def wait_until(self, condition: Any, what: str, seconds: float = 60.0) -> None:
         """Read reports until `condition(self)` holds."""
         deadline = time.monotonic() + seconds
         while not condition(self):

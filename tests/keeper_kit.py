@@ -39,7 +39,7 @@ class KeeperProcess:
         self.lines += [json.loads(line) for line in lines]
         return bool(chunk)
 
-    def report(self, wanted: Callable[[list[dict[str, Any]]], bool], seconds: float = 5.0) -> list[dict[str, Any]]:
+    def report(self, wanted: Callable[[list[dict[str, Any]]], bool], seconds: float = 60.0) -> list[dict[str, Any]]:
         """The first report from now on (or the last before) that is wanted."""
         deadline = time.monotonic() + seconds
         while not (self.lines and wanted(self.lines[-1]["windows"])):
@@ -48,7 +48,7 @@ class KeeperProcess:
         found: list[dict[str, Any]] = self.lines[-1]["windows"]
         return found
 
-    def exit_code(self, seconds: float = 5.0) -> int:
+    def exit_code(self, seconds: float = 60.0) -> int:
         """Wait for the end, reading what is left."""
         while self.read(seconds):
             pass

@@ -26,6 +26,12 @@ DAEMON = ("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus
 REGISTRY = ("org.a11y.atspi.Registry", "/org/a11y/atspi/registry", "org.a11y.atspi.Registry")
 
 
+def unhurried_command() -> list[str]:
+    """Our own collector with an hour between its heartbeats: what it says, something has told it."""
+    python, isolated, option, program, *rest = collect_command()
+    return [python, isolated, option, f"from triptych.adapters.collector import collect; collect.TICK_MS = 3_600_000; {program}", *rest]
+
+
 def policy(*allowed: str, **more: Sequence[str]) -> dict[str, object]:
     lists = {"allowedBundleIds": allowed, "blockedBundleIds": (), "protectedBundleIds": (), "protectedPathPatterns": ()}
     return {"mode": "include-only", **{name: list(listed) for name, listed in {**lists, **more}.items()}}
@@ -56,7 +62,7 @@ class Collector:
         self.wait_for("configured", revision=revision)
         return self.lines[before:-1]
 
-    def next(self, seconds: float = 8.0) -> dict[str, Any]:
+    def next(self, seconds: float = 60.0) -> dict[str, Any]:
         assert self.process.stdout is not None
         deadline = time.monotonic() + seconds
         while b"\n" not in self.rest:
@@ -69,14 +75,14 @@ class Collector:
         self.lines.append(json.loads(line))
         return self.lines[-1]
 
-    def wait_for(self, kind: str, seconds: float = 10.0, **fields: object) -> dict[str, Any]:
+    def wait_for(self, kind: str, seconds: float = 60.0, **fields: object) -> dict[str, Any]:
         deadline = time.monotonic() + seconds
         while True:
             line = self.next(deadline - time.monotonic())
             if line["type"] == kind and all(line.get(name) == value for name, value in fields.items()):
                 return line
 
-    def observes(self, seconds: float = 10.0, **fields: object) -> dict[str, Any]:
+    def observes(self, seconds: float = 60.0, **fields: object) -> dict[str, Any]:
         """The next observation with these: `title`, `role`, `reason`, `pid`, `id`."""
         deadline = time.monotonic() + seconds
         while True:
@@ -101,7 +107,7 @@ class Collector:
     def end(self) -> int:
         assert self.process.stdin is not None
         self.process.stdin.close()
-        return self.process.wait(5)
+        return self.process.wait(60)
 
 
 @contextmanager
@@ -117,7 +123,7 @@ def collector(env: Mapping[str, str], *arguments: str, command: Sequence[str] | 
             pipe.close()
 
 
-def eventually(condition: Callable[[], T], seconds: float = 10.0) -> T:
+def eventually(condition: Callable[[], T], seconds: float = 60.0) -> T:
     """The first true value of a condition; fails the test when it stays false."""
     deadline = time.monotonic() + seconds
     while not (value := condition()):

@@ -102,7 +102,7 @@ class Client:
         """The root window's children, bottom first."""
         return list(self.core.QueryTree(self.root).reply().children)
 
-    def event(self, wanted: Callable[[Any], bool], seconds: float = 5.0) -> Any:
+    def event(self, wanted: Callable[[Any], bool], seconds: float = 60.0) -> Any:
         """The next event of this connection that is wanted; earlier ones are dropped."""
         found: list[Any] = []
 
@@ -135,7 +135,7 @@ class Client:
         self.sync()
 
 
-def eventually(condition: Callable[[], bool], what: str, seconds: float = 5.0) -> None:
+def eventually(condition: Callable[[], bool], what: str, seconds: float = 60.0) -> None:
     """Ask again every few milliseconds until it holds: for state that another process sets and nobody announces to us."""
     deadline = time.monotonic() + seconds
     while not condition():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import signal
 import subprocess
 from pathlib import Path
 from types import TracebackType
@@ -32,7 +33,7 @@ class Xterm:
             stderr=subprocess.DEVNULL,
         )
         try:
-            eventually(begun.exists, "the shell runs", 15)
+            eventually(begun.exists, "the shell runs")
             with Client(display) as client:
                 hand.move(100, 100)
                 hand.sync()
@@ -41,7 +42,7 @@ class Xterm:
             self.close()
             raise
 
-    def read(self, lines: int = 1, seconds: float = 10.0) -> str:
+    def read(self, lines: int = 1, seconds: float = 60.0) -> str:
         """All that was typed, once it has so many lines."""
 
         def text() -> str:
@@ -49,6 +50,14 @@ class Xterm:
 
         eventually(lambda: text().count("\n") >= lines, f"{lines} lines are typed; there are {text()!r}", seconds)
         return text()
+
+    def stop(self) -> None:
+        """Keep it from running."""
+        self._process.send_signal(signal.SIGSTOP)
+
+    def go_on(self) -> None:
+        """Let it run again."""
+        self._process.send_signal(signal.SIGCONT)
 
     def close(self) -> None:
         """End it."""

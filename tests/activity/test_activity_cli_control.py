@@ -106,7 +106,7 @@ def test_a_client_that_says_nothing_is_let_go(folder: Path, monkeypatch: pytest.
 
     async def check() -> None:
         reader, writer = await asyncio.open_unix_connection(str(folder / FILE_NAME))
-        assert await asyncio.wait_for(reader.read(), 5) == b""
+        assert await asyncio.wait_for(reader.read(), 60) == b""
         writer.close()
 
     serving(folder, check)
@@ -223,7 +223,7 @@ def test_waiting_for_the_end_of_a_process(monkeypatch: pytest.MonkeyPatch) -> No
 def test_a_thousand_connections_are_not_held_and_the_host_goes_on(folder: Path) -> None:
     def connected() -> socket.socket:
         client = socket.socket(socket.AF_UNIX)
-        client.settimeout(5)
+        client.settimeout(60)
         client.connect(str(folder / FILE_NAME))
         return client
 
@@ -241,7 +241,7 @@ def test_a_thousand_connections_are_not_held_and_the_host_goes_on(folder: Path) 
             assert descriptors() - before - 1000 < control_socket.MOST_CLIENTS + 10
             with pytest.raises(Unavailable, match="went away"):
                 await asked(folder, "hello")
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             while True:
                 with contextlib.suppress(Unavailable):
                     assert (await asked(folder, "hello"))["ok"]

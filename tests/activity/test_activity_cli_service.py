@@ -132,7 +132,7 @@ def test_a_signal_ends_it_in_order(private_display: PrivateDisplay, short: Path,
     with started(data, private_display.env) as host:
         children = Path(f"/proc/{host.pid}/task/{host.pid}/children").read_text().split()
         host.send_signal(number)
-        assert host.wait(10) == 0
+        assert host.wait(60) == 0
         assert host.stderr is not None and "Traceback" not in host.stderr.read()
     assert all(is_gone(int(child)) for child in children)
     assert not (data / "control.sock").exists()
@@ -142,7 +142,7 @@ def test_a_host_that_was_killed_is_gone_and_the_next_one_starts(private_display:
     data = short / "history"
     with started(data, private_display.env) as host:
         host.kill()
-        host.wait(10)
+        host.wait(60)
         assert (data / "control.sock").exists()
         status = json.loads(activity("status", "--data", str(data), "--json").stdout)
         assert not status["running"] and not status["owned"]
@@ -164,7 +164,7 @@ def test_a_recording_of_a_program_that_takes_no_commands_is_told_apart(private_d
         assert "takes no commands" in activity("status", "--data", str(data)).stdout
         refused = activity("policy", "--data", str(data), "allow", FORM)
         assert refused.returncode == 1 and "owned by another host" in refused.stderr and refused.stderr.count("\n") == 1
-        other.communicate(timeout=15)
+        other.communicate(timeout=60)
 
 
 def test_without_a_session_neither_start_goes_on(short: Path) -> None:

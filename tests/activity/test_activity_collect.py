@@ -9,13 +9,13 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import pytest
 
 import triptych
 from linux_kit import collector, policy
+from stopwatch_kit import Stopwatch
 from triptych.adapters.display import PrivateDisplay
 from triptych.engine.activity import collect_command
 from triptych.generated.collector.models import Fatal, Hello
@@ -67,7 +67,7 @@ def test_without_a_bus_it_says_so_and_still_takes_commands(nowhere: dict[str, st
         running.send('{"type":"resume"}')
         assert running.wait_for("state")["state"] == "permission-required"
         running.send('{"type":"shutdown"}')
-        assert running.process.wait(5) == 0
+        assert running.process.wait(60) == 0
 
 
 @pytest.mark.parametrize("kind", ["pipe", "socket"])
@@ -84,7 +84,7 @@ def test_input_that_does_not_block_is_waited_for(nowhere: dict[str, str], kind: 
                 os.write(ours.fileno(), b'{"type":"pause"}\n')
                 assert json.loads(process.stdout.readline())["state"] == "paused"
                 os.write(ours.fileno(), b'{"type":"shutdown"}\n')
-                assert process.wait(5) == 0
+                assert process.wait(60) == 0
             finally:
                 process.kill()
 
@@ -94,15 +94,15 @@ def test_a_bus_that_accepts_and_stays_silent_is_reported_within_a_second(tmp_pat
         listener.bind(str(tmp_path / "silent"))
         listener.listen()
         with collector({**nowhere, "DBUS_SESSION_BUS_ADDRESS": f"unix:path={tmp_path}/silent"}) as running:
-            listener.settimeout(10)
+            listener.settimeout(60)
             caller, _ = listener.accept()
-            asked = time.monotonic()
+            asked = Stopwatch(running.process.pid)
             with caller:
                 running.next()
                 state = running.next()
                 assert state["state"] == "permission-required"
                 assert state["reason"].startswith("the accessibility bus does not answer; sign in anew")
-            assert time.monotonic() - asked < 5  # a second of its own; the rest is for a busy machine
+            assert asked.seconds() < 5
             assert running.end() == 0
 
 
@@ -119,7 +119,7 @@ def test_a_signal_ends_it_cleanly(nowhere: dict[str, str], number: signal.Signal
     with collector(nowhere) as running:
         running.wait_for("diagnostic", code="sources")
         running.process.send_signal(number)
-        assert running.process.wait(5) == 0
+        assert running.process.wait(60) == 0
         assert running.process.stderr is not None and running.process.stderr.read() == b""
 
 
@@ -131,7 +131,7 @@ def test_a_host_that_stops_reading_does_not_keep_it_alive(nowhere: dict[str, str
         flood = threading.Thread(target=running.send, args=(configure * 5000 + b'{"type":"shutdown"}\n',))
         flood.start()
         try:
-            assert running.process.wait(10) == 0
+            assert running.process.wait(60) == 0
         finally:
             running.process.kill()
             flood.join()
@@ -216,7 +216,7 @@ def test_what_a_restart_does_not_cure_is_one_fatal_line_and_nothing_follows(nowh
         running.configure(1, "code.desktop")
         fatal = running.wait_for("fatal")
         assert fatal == {"v": 1, "type": "fatal", "code": "cannot-run-here", "message": "no such desktop (get one)"}
-        assert running.process.wait(5) == 1
+        assert running.process.wait(60) == 1
         assert running.process.stdout is not None and running.rest + running.process.stdout.read() == b""
 
 
@@ -226,7 +226,7 @@ def test_what_nobody_expected_is_a_crash_without_a_fatal(nowhere: dict[str, str]
         running.wait_for("state")
         running.configure(1, "code.desktop")
         running.wait_for("configured")
-        assert running.process.wait(5) not in (0, None)
+        assert running.process.wait(60) not in (0, None)
         assert running.process.stdout is not None and running.process.stderr is not None
         assert running.rest + running.process.stdout.read() == b""
         assert b"RuntimeError: boom" in running.process.stderr.read()
@@ -247,7 +247,7 @@ def test_an_x_server_that_hangs_keeps_neither_its_commands_nor_its_end(
                 running.process.send_signal(signal.SIGTERM)
             else:
                 running.send('{"type":"shutdown"}')
-            assert running.process.wait(5) == 0
+            assert running.process.wait(60) == 0
     finally:
         os.kill(bare_display.pid, signal.SIGCONT)
 

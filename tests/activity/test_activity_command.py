@@ -175,7 +175,7 @@ def test_a_signal_ends_it_in_order(private_display: PrivateDisplay, tmp_path: Pa
                 assert line, "it ended"
             children = Path(f"/proc/{recording.pid}/task/{recording.pid}/children").read_text().split()
             recording.send_signal(number)
-            assert recording.wait(10) == 0
+            assert recording.wait(60) == 0
             assert recording.stderr.read().endswith("refused: nothing\n")
         finally:
             recording.kill()
@@ -199,7 +199,7 @@ def test_record_prints_what_it_stores_until_it_is_interrupted(
                 desktop.click(form, "Save")
                 assert json.loads(recording.stdout.readline())["role"] == "push button"
                 recording.send_signal(signal.SIGINT)
-                assert recording.wait(10) == 0
+                assert recording.wait(60) == 0
                 said = recording.stderr.read()
                 assert "capture running" in said and said.splitlines()[-1].startswith("refused: ")
                 assert "Traceback" not in said

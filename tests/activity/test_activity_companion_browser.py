@@ -98,7 +98,7 @@ def test_a_page_is_recorded_by_origin_and_path_only(tmp_path: Path) -> None:
             async def recorded(*wanted: str) -> None:
                 """Wait until these and no other paths have been recorded, in this order, since the beginning."""
                 with recording.changes() as changed:
-                    async with asyncio.timeout(15):
+                    async with asyncio.timeout(60):
                         while len(paths()) < len(wanted):
                             await changed.wait()
                             changed.clear()
@@ -216,7 +216,7 @@ async def says(page: Any, state: str) -> None:
 
 async def answered(worker: Any, outcome: str) -> None:
     """Wait until the last that the worker knows is this outcome."""
-    async with asyncio.timeout(15):
+    async with asyncio.timeout(60):
         await worker.evaluate(ANSWERED, outcome)
 
 

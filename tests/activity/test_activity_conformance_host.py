@@ -184,7 +184,7 @@ async def _play(given: Row, folder: Path) -> None:
 
 async def _given_up(recording: Recording) -> None:
     with recording.changes() as changed:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while not recording.failed:
                 await changed.wait()
                 changed.clear()

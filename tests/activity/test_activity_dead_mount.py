@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from activity_host_kit import STARTED, observation, run
+from stopwatch_kit import Stopwatch
 from triptych.adapters.collector.disk import Disk, NoAnswer
 from triptych.engine.activity import Recording
 
@@ -53,15 +54,15 @@ def dead(tmp_path: Path) -> Iterator[DeadMount]:
 
 def test_it_is_asked_once_until_it_answers(dead: DeadMount) -> None:
     disk = Disk()
-    began = time.monotonic()
+    began, held = time.monotonic(), Stopwatch()
     with pytest.raises(NoAnswer):
         disk.ask(os.path.realpath, f"{dead.folder}/a/b")
-    assert 0.2 < time.monotonic() - began < 1
-    began = time.monotonic()
+    assert time.monotonic() - began > 0.2 and held.seconds() < 1
+    held = Stopwatch()
     for name in ("a/b", "c", "d/e/f"):
         with pytest.raises(NoAnswer):
             disk.ask(os.path.realpath, f"{dead.folder}/{name}")
-    assert time.monotonic() - began < 0.1, "no second wait for the same place"
+    assert held.seconds() < 0.1, "no second wait for the same place"
     assert disk.ask(os.path.realpath, "/usr/../etc") == "/etc", "all the others answer"
     dead.answer()
     deadline = time.monotonic() + 5
@@ -114,7 +115,7 @@ def test_a_document_there_is_refused_and_capture_goes_on(dead: DeadMount, tmp_pa
 
     async def check(recording: Recording) -> None:
         longest, last = 0.0, time.monotonic()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while recording.last_id == 0:
                 await asyncio.sleep(0.005)
                 longest, last = max(longest, time.monotonic() - last), time.monotonic()

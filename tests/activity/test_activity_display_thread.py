@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from stopwatch_kit import Stopwatch
 from triptych.adapters.collector import display_thread, foreground_x11
 from triptych.adapters.collector.display_thread import DisplayThread
 from triptych.adapters.collector.foreground_x11 import X11Foreground, X11Unavailable
@@ -61,7 +62,7 @@ def test_a_change_that_an_answer_took_in_is_still_told(bare_display: PrivateDisp
             assert looked.is_set()
             looked.clear()
             activate(client, window)
-            await asyncio.wait_for(looked.wait(), 5)  # nobody asks: the descriptor tells
+            await asyncio.wait_for(looked.wait(), 60)  # nobody asks: the descriptor tells
         await thread.close()
 
     asyncio.run(main())
@@ -149,13 +150,13 @@ def test_a_server_that_hangs_while_connecting_is_not_waited_for_and_is_ready_lat
         looked = asyncio.Event()
         with stopped(bare_display):
             thread = DisplayThread(looked.set, env(bare_display))
-            began = time.monotonic()
+            began = Stopwatch()
             assert not await thread.ready()
-            assert time.monotonic() - began < 5
+            assert began.seconds() < 5
             assert not thread.gone
             with pytest.raises(X11Unavailable):
                 await thread.ask(X11Foreground.active)
-        await asyncio.wait_for(looked.wait(), 10)
+        await asyncio.wait_for(looked.wait(), 60)
         assert await thread.ready()
         await thread.close()
 
@@ -169,7 +170,7 @@ def test_a_server_that_leaves_makes_the_display_gone_and_asks_for_a_look(bare_di
         assert await thread.ready()
         looked.clear()
         bare_display.stop_server()
-        await asyncio.wait_for(looked.wait(), 10)
+        await asyncio.wait_for(looked.wait(), 60)
         assert thread.gone and not thread.is_open
         await thread.close()
 

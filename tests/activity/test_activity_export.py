@@ -277,6 +277,6 @@ def test_an_export_to_a_terminal_commands_nothing_and_one_to_a_pipe_is_whole(
     with os.fdopen(theirs, "w") as terminal, monkeypatch.context() as patch:
         patch.setattr("sys.stdout", terminal)
         export_command.main(command, standalone_mode=False)
-    reader.join(10)
+    reader.join(60)
     os.close(ours)
     assert read and all(letter.isprintable() or letter in "\r\n" for letter in read.decode())

@@ -167,7 +167,7 @@ class TestSway:
                     (0, {"change": "focus"}),
                 ):
                     compositor.event(kind, value)
-                    await asyncio.wait_for(changed.wait(), 5)
+                    await asyncio.wait_for(changed.wait(), 60)
                     changed.clear()
                 compositor.event(3, {"change": "title", "container": view(6, 8, "b", "u", focused=False)})
                 compositor.event(7, {"change": "anything"})
@@ -204,7 +204,7 @@ class TestSway:
                 compositor.writers[-1].write(last_words)
                 if not last_words:
                     compositor.writers[-1].close()
-                await asyncio.wait_for(changed.wait(), 5)
+                await asyncio.wait_for(changed.wait(), 60)
                 assert await foreground.active() is None
                 assert await foreground.open()  # it listens still: a new connection
 
@@ -246,12 +246,12 @@ class TestHyprland:
                 assert (await foreground.title(0x5F), await foreground.title(1)) == ("notes", None)
                 listeners[0].write(b"activewindow>>kate,notes\nmonitoradded>>X\n")
                 listeners[0].write(b"activewindowv2>>5f\n")
-                await asyncio.wait_for(changed.wait(), 5)
+                await asyncio.wait_for(changed.wait(), 60)
                 changed.clear()
                 answer[0] = b"Invalid"
                 assert await foreground.active() is None
                 listeners[0].close()  # the compositor ends
-                await asyncio.wait_for(changed.wait(), 5)
+                await asyncio.wait_for(changed.wait(), 60)
             await foreground.close()
             for listener in listeners:
                 listener.close()

@@ -174,17 +174,18 @@ def test_what_does_not_come_within_five_seconds_ends_the_capture_under_its_name(
 
 def test_a_crash_is_answered_with_a_restart_after_a_second(tmp_path: Path) -> None:
     async def check(recording: Recording) -> None:
+        before_the_crash = time.monotonic()
+        (tmp_path / "go").touch()
         await recording.wait_for_capture("degraded", reason="collector-exited")
-        crashed = time.monotonic()
         await recording.wait_for_observation(title="After the crash")
-        assert time.monotonic() - crashed > 0.9
+        assert time.monotonic() - before_the_crash > 1
 
     second = [
         ("say", {**HELLO, "collectorSession": "script-2"}),
         *STARTED[1:],
         ("say", observation(1, "After the crash", collectorSession="script-2")),
     ]
-    run(tmp_path, [*STARTED, ("exit", 3)], check, second)
+    run(tmp_path, [*STARTED, ("wait", str(tmp_path / "go")), ("exit", 3)], check, second)
     assert (tmp_path / "runs").read_text() == "xx"
 
 
@@ -341,7 +342,7 @@ def test_the_end_of_a_collector_counts_though_what_it_left_behind_holds_its_pipe
 
     async def main() -> float:
         async with activity.record(tmp_path / "history", command=[sys.executable, "-c", program]) as recording:
-            await recording.wait_for_capture("degraded", reason="collector-exited", timeout=5)
+            await recording.wait_for_capture("degraded", reason="collector-exited")
             pids.append(int(recording.collector_stderr))
             stopping = time.monotonic()
         return time.monotonic() - stopping
@@ -391,7 +392,7 @@ def test_no_word_of_a_collector_is_logged(tmp_path: Path, capsys: pytest.Capture
     async def check(recording: Recording) -> None:
         with recording.changes() as changed:
             while recording._host.state not in ("backoff", "broken"):
-                await asyncio.wait_for(changed.wait(), 10)
+                await asyncio.wait_for(changed.wait(), 60)
                 changed.clear()
 
     run(tmp_path, [*STARTED, ("say", line), ("exit", 3)], check, [])
@@ -538,6 +539,6 @@ def test_the_twin_without_await_tells_of_changes_and_of_the_collector(tmp_path: 
         recording.wait_for_capture("running")
         with recording.changes() as changed:
             recording.pause()
-            assert changed.wait(5)
+            assert changed.wait(60)
         assert recording.health.capture == "paused"
         assert recording.collector_stderr == b"hello from the script"

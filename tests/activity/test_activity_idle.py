@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import struct
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from linux_kit import Peer, peer, private_bus
+from stopwatch_kit import Stopwatch
 from triptych.adapters.collector import idle_wayland
 from triptych.adapters.collector.idle import Idle, LogindIdle
 from triptych.adapters.collector.idle_wayland import WaylandIdle
@@ -193,9 +193,9 @@ def test_a_compositor_without_idle_notification_or_without_an_answer_tells_nothi
         writers: list[asyncio.StreamWriter] = []
         async with await asyncio.start_unix_server(lambda _, writer: writers.append(writer), tmp_path / "silent"):
             source = WaylandIdle({"WAYLAND_DISPLAY": str(tmp_path / "silent")})
-            began = time.monotonic()
+            began = Stopwatch()
             assert await source.idle_seconds() is None
-            assert time.monotonic() - began < 2
+            assert began.seconds() < 2
             await source.close()
             for writer in writers:
                 writer.close()
@@ -204,6 +204,6 @@ def test_a_compositor_without_idle_notification_or_without_an_answer_tells_nothi
 
 
 async def _until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         while not condition():  # noqa: ASYNC110  nothing tells a test what a client has read
             await asyncio.sleep(0.005)

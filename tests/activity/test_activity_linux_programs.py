@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -14,9 +14,9 @@ import pytest
 
 from activity_kit import FORM, Desk, adapter_entry, desk
 from gtk_kit import PYTHON, GtkForm
-from linux_kit import Collector, collector, eventually
+from linux_kit import Collector, collector, eventually, unhurried_command
 from triptych.adapters.collector.foreground_x11 import X11Foreground
-from triptych.adapters.collector.linux_source import _sandbox
+from triptych.adapters.collector.process_names import sandboxed
 from triptych.adapters.display import PrivateDisplay
 
 pytestmark = [pytest.mark.display, pytest.mark.slow]
@@ -36,8 +36,8 @@ def desktop(private_display: PrivateDisplay, tmp_path: Path, gtk_program: Callab
 
 
 @contextmanager
-def running(desktop: Desk) -> Iterator[Collector]:
-    with collector(desktop.env, "--enable-accessibility", "--adapter-table", str(desktop.table)) as made:
+def running(desktop: Desk, command: Sequence[str] | None = None) -> Iterator[Collector]:
+    with collector(desktop.env, "--enable-accessibility", "--adapter-table", str(desktop.table), command=command) as made:
         made.wait_for("state", state="running")
         made.acknowledged(1, FORM, QT, GTK4, XTERM, CHROMIUM)
         yield made
@@ -83,7 +83,7 @@ FORMS = [
 
 @pytest.mark.parametrize(("file", "needs", "bundle_id", "text", "button"), FORMS)
 def test_focus_title_and_password_of_a_form(desktop: Desk, file: str, needs: str, bundle_id: str, text: str, button: str) -> None:
-    with running(desktop) as made, form(desktop, file, needs) as tell:
+    with running(desktop, unhurried_command()) as made, form(desktop, file, needs) as tell:
         seen = made.observes(title="A form", role=text)
         assert seen["app"]["bundleId"] == bundle_id
         tell("focus Password")  # its role has no telling name here, only the number
@@ -94,7 +94,7 @@ def test_focus_title_and_password_of_a_form(desktop: Desk, file: str, needs: str
         tell("focus Save")
         made.observes(title="A form", role=button)
         tell("title Another title")
-        made.observes(title="Another title", role=button, seconds=3)  # sooner than a heartbeat may come
+        made.observes(title="Another title", role=button)  # no heartbeat has come
 
 
 def test_a_terminal_that_is_not_on_the_bus_tells_its_identity_only(desktop: Desk) -> None:
@@ -141,8 +141,8 @@ def test_the_process_of_a_window_is_the_one_that_the_server_knows(desktop: Desk)
 
 
 def test_what_flatpak_wrote_into_a_sandbox_names_the_program(tmp_path: Path) -> None:
-    assert _sandbox(os.getpid()) is None
-    assert _sandbox(2**22) is None
+    assert sandboxed(os.getpid()) is None
+    assert sandboxed(2**22) is None
     if os.getuid() != 0:
         pytest.skip("only root can change the root of a process")
     (tmp_path / ".flatpak-info").write_text("[Instance]\nname=wrong\n[Application]\nname=org.example.App\nruntime=x\n")
@@ -151,7 +151,7 @@ def test_what_flatpak_wrote_into_a_sandbox_names_the_program(tmp_path: Path) -> 
         os.chroot(tmp_path)
         signal_wait()
     try:
-        assert eventually(lambda: _sandbox(child)) == "org.example.App"
+        assert eventually(lambda: sandboxed(child)) == "org.example.App"
     finally:
         os.kill(child, 9)
         os.waitpid(child, 0)

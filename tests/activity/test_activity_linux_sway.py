@@ -100,7 +100,7 @@ def running(sway: Sway, *allowed: str) -> Iterator[Collector]:
 def test_the_focused_view_is_followed_between_a_gtk_program_and_a_terminal(sway: Sway, gtk_program: Callable[..., GtkForm]) -> None:
     with running(sway, FORM, FOOT) as made, on(sway, "wtype", "-s", "60000", "-k", "Shift_L"):
         with on(sway, PYTHON, str(Path(__file__).parents[1] / "programs" / "gtk_form.py"), "/dev/null", "--title", "Under sway") as form:
-            seen = made.observes(title="Under sway", role="text", seconds=15)
+            seen = made.observes(title="Under sway", role="text")
             assert (seen["app"]["bundleId"], seen["app"]["pid"]) == (FORM, form.pid)
             assert seen["activity"]["idleSeconds"] >= 0
             with on(sway, "foot", "--title", "secret cwd", "sleep", "60") as foot:

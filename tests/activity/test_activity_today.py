@@ -199,7 +199,7 @@ def test_a_person_at_a_terminal_sees_it_in_colour(tmp_path: Path) -> None:
                 said += os.read(leader, 65536)
             except OSError:
                 break
-        assert shown_to.wait(10) == 0
+        assert shown_to.wait(60) == 0
     os.close(leader)
     assert b"\x1b[" in said and "█".encode() in said
     bare = re.sub(r"\x1b\[[0-9;]*m", "", said.decode())
@@ -272,7 +272,7 @@ def test_deleting_asks_first_and_needs_to_know_what(tmp_path: Path) -> None:
         with subprocess.Popen(command, env=env, stdin=follower, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as asking:
             os.close(follower)
             os.write(leader, answer)
-            _, said = asking.communicate(timeout=30)
+            _, said = asking.communicate(timeout=60)
         os.close(leader)
         assert asking.returncode == code
         assert b"Delete everything: 17 observations and " in said

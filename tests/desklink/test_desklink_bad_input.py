@@ -278,7 +278,7 @@ def test_a_bad_control_message_is_rejected_and_nothing_moves(bare_display: Priva
 
         host = Host(take, greeted=True)
         host.request(Request(1, "session.open", {**X11, "source": {"kind": "x11", "display": bare_display.name}}))
-        await asyncio.wait_for(ready.wait(), 10)
+        await asyncio.wait_for(ready.wait(), 60)
         with X11Input(bare_display.name) as look:
             before = look.pointer()
             for text, code, seq in CONTROL:
@@ -291,7 +291,7 @@ def test_a_bad_control_message_is_rejected_and_nothing_moves(bare_display: Priva
             assert answer["code"] == "session"
             assert look.pointer()[:2] == (1, 2)
         host.shutdown()
-        await asyncio.wait_for(host.finished.wait(), 10)
+        await asyncio.wait_for(host.finished.wait(), 60)
         assert host.failure is None
 
     asyncio.run(main())

@@ -39,7 +39,7 @@ def with_host(
         host = Host(take, greeted=True, **options)
         await act(host)
         host.shutdown()
-        await asyncio.wait_for(host.finished.wait(), 10)
+        await asyncio.wait_for(host.finished.wait(), 60)
         assert host.failure is None
 
     asyncio.run(main())
@@ -97,7 +97,7 @@ def test_a_peer_connection_that_breaks_costs_its_session_only(
         for number in (1, 2):
             ended.clear()
             host.request(Request(number, "session.open", source))
-            await asyncio.wait_for(ended.wait(), 10)
+            await asyncio.wait_for(ended.wait(), 60)
 
     def look(message: dict[str, Any]) -> None:
         if message.get("event") == "session.state" and message["params"]["capture"] == "ended":
@@ -117,7 +117,7 @@ def test_signalling_that_breaks_is_refused() -> None:
     async def act(host: Host) -> None:
         host.request(Request(1, "session.open", FED))
         host.request(Request(2, "session.candidate", {"session_id": opened[0]["result"]["sessionId"], "candidate": ""}))
-        await asyncio.wait_for(answered.wait(), 10)
+        await asyncio.wait_for(answered.wait(), 60)
 
     opened: list[dict[str, Any]] = []
     answered = asyncio.Event()
@@ -237,9 +237,9 @@ def test_fed_video_goes_to_the_peer_connection_in_order_and_what_it_refuses_ends
         made.request(Request(1, "session.open", FED))
         session.append(said[0]["result"]["sessionId"])
         made.request(Request(2, "session.feed", fed(session[0], sets + idr, True)))
-        await asyncio.wait_for(peers[0].built.wait(), 10)
+        await asyncio.wait_for(peers[0].built.wait(), 60)
         made.request(Request(3, "session.description", {"session_id": session[0], "description": {"type": "answer", "sdp": ""}}))
-        await asyncio.wait_for(ended.wait(), 10)
+        await asyncio.wait_for(ended.wait(), 60)
 
     with_host(act, look, transport=make)
     [peer] = peers
@@ -276,7 +276,7 @@ def test_fed_video_whose_peer_connection_cannot_be_built_is_an_error_for_good() 
     async def act(host: Host) -> None:
         host.request(Request(1, "session.open", FED))
         host.request(Request(2, "session.feed", fed(opened[0], b"\0\0\0\1\x67\x42\xc0\x29s")))
-        await asyncio.wait_for(ended.wait(), 10)
+        await asyncio.wait_for(ended.wait(), 60)
 
     [revoked] = [message["params"] for message in with_host(act, look, transport=Broken) if message.get("event") == "session.revoked"]
     assert revoked["code"] == "error"
@@ -304,8 +304,8 @@ def test_an_indicator_that_cannot_be_shown_costs_the_session_nothing(bare_displa
     async def act(host: Host) -> None:
         source = {"kind": "x11", "display": bare_display.name}
         host.request(Request(1, "session.open", {"source": source, "permissions": ["view", "control"], "agent_indicator": True}))
-        await asyncio.wait_for(opened.wait(), 10)
-        await asyncio.wait_for(started.wait(), 10)
+        await asyncio.wait_for(opened.wait(), 60)
+        await asyncio.wait_for(started.wait(), 60)
         answers.append(await host.control(session[0], b'{"kind":"pointer","phase":"move","x":5,"y":6,"seq":1}'))
 
     with_host(act, look)
@@ -337,8 +337,8 @@ def test_the_indicator_is_told_what_was_applied_and_nothing_else(bare_display: P
     async def act(host: Host) -> None:
         source = {"kind": "x11", "display": bare_display.name}
         host.request(Request(1, "session.open", {"source": source, "permissions": ["view", "control"], "agent_indicator": True}))
-        await asyncio.wait_for(opened.wait(), 10)
-        await asyncio.wait_for(shown.wait(), 10)
+        await asyncio.wait_for(opened.wait(), 60)
+        await asyncio.wait_for(shown.wait(), 60)
         await asyncio.sleep(0)
         for text in (
             b'{"kind":"pointer","phase":"move","x":5,"y":6,"seq":1}',
@@ -348,7 +348,7 @@ def test_the_indicator_is_told_what_was_applied_and_nothing_else(bare_display: P
         ):
             await host.control(session[0], text)
         host.request(Request(2, "session.close", {"session_id": session[0]}))
-        await asyncio.wait_for(closed.wait(), 10)
+        await asyncio.wait_for(closed.wait(), 60)
 
     with_host(act, look)
     assert told == [("M", 5, 6), ("T", -1, -1)]

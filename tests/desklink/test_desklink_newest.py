@@ -110,13 +110,13 @@ def test_a_put_wakes_who_waits_and_pixels_that_change_are_not_converted() -> Non
     waiter = threading.Thread(target=lambda: taken.append(slot.take(10)))
     waiter.start()
     slot.put(still.frame, (), 1.0)
-    waiter.join(5)
+    waiter.join(60)
     assert luma(taken[0], 0, 0) == BLACK
     slot.put(still.frame, ((0, 0, 1, 1),), 2.0)
     with slot.drawing():
         waiter = threading.Thread(target=lambda: taken.append(slot.take(0.05)))
         waiter.start()
-        waiter.join(5)
+        waiter.join(60)
     assert taken[1] is None
     assert slot.take(0) is not None
 
@@ -162,7 +162,7 @@ def test_a_source_fills_the_slot_with_the_present_picture_its_changes_and_nothin
                 assert first.take(0) is None
                 client.fill(0xFF0000, (0, 0, 64, 64))
             await asyncio.to_thread(bare_display.stop_server)
-            await asyncio.wait_for(told.lost.wait(), 10)
+            await asyncio.wait_for(told.lost.wait(), 60)
             assert slot.take(0) is None
         finally:
             await source.close()

@@ -19,9 +19,10 @@ import pytest
 
 from desktop_agent_kit import Agent
 from triptych.adapters.desklink import agent_socket
-from triptych.adapters.desklink.agent_socket import NoDaemon, NotPrivate, wait_until_gone
+from triptych.adapters.desklink.agent_socket import NoDaemon, NotPrivate
 from triptych.adapters.desklink.x11_input import X11Input
 from triptych.adapters.display import PrivateDisplay
+from triptych.adapters.process_end import wait_until_gone
 from triptych.engine.desktop_agent.where import which
 from triptych.errors import LocalProtocolError, Unavailable
 from x11_kit import Client, eventually
@@ -267,7 +268,7 @@ def test_a_signal_releases_everything_and_leaves_nothing(agent: Agent, bare_disp
         answer = line.answer()
         assert answer is not None
         assert (answer["ok"], answer["error"]["code"], answer["effect"]) == (False, "interrupted", "unknown")
-        waited = json.loads(waiting.communicate(timeout=20)[0])
+        waited = json.loads(waiting.communicate(timeout=60)[0])
         assert waited["ok"] is False
         assert look.pressed() == frozenset()
     assert not (agent.folder / f"{agent.name}.sock").exists()
@@ -349,7 +350,7 @@ def test_a_display_that_goes_away_ends_it_with_a_clear_word(agent: Agent, bare_d
     waiting = agent.start_process("wait", "change", "--timeout", "60000")
     eventually(lambda: agent.ask("health")["busy"], "it waits")
     bare_display.stop_server()
-    said, why = waiting.communicate(timeout=20)
+    said, why = waiting.communicate(timeout=60)
     assert (waiting.returncode, said) == (1, "")
     assert why.startswith("error: the X display ")
     assert "went away" in why
@@ -372,7 +373,7 @@ def test_a_client_that_hangs_up_does_not_keep_the_others_waiting(agent: Agent) -
         eventually(lambda: agent.ask("health")["busy"], "it waits")
     began = time.monotonic()
     assert agent.ask("diff")["ok"]
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 60, "the other waits for two minutes"
 
 
 @display

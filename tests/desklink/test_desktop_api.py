@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import os
 import socket
 import stat
@@ -424,6 +425,10 @@ def test_the_command_line(bare_display: PrivateDisplay, tmp_path: Path) -> None:
     assert '"width": 1280' in shot.stdout
     with Image.open(tmp_path / "s.png") as picture:
         assert picture.size == (1280, 800)
+    piped = subprocess.run(triptych_command("desktop", "screenshot", "--display", bare_display.name, "-"), capture_output=True, timeout=30)
+    assert piped.returncode == 0, piped.stderr
+    with Image.open(io.BytesIO(piped.stdout)) as picture:
+        assert (picture.format, picture.size) == ("PNG", (1280, 800))
     missing = run("screenshot", str(tmp_path / "none.png"))
     assert missing.returncode == 1
     assert missing.stderr == "triptych: DISPLAY is not set (set it to a running X server, or name a display, such as :0)\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
@@ -15,6 +16,7 @@ from typing import Any
 import pytest
 
 from desklink_kit import SERVE, EngineProcess
+from stopwatch_kit import Stopwatch
 from triptych.adapters.display import PrivateDisplay
 from x11_kit import Client, eventually
 
@@ -75,7 +77,7 @@ def test_waits_end_by_the_change_by_stillness_or_by_time(bare_display: PrivateDi
         started = time.monotonic()
         assert frames.code(still_ms=60_000, timeout_ms=100) == "frame-timeout"
         assert frames.code(after_seq=2**63, timeout_ms=0) == "frame-timeout"
-        assert 0.1 <= time.monotonic() - started < 4
+        assert 0.1 <= time.monotonic() - started < 30
         for region in ([0, 0, 0, 1], [1280, 0, 1, 1], [2**32 - 1, 0, 1, 1], [1, 1, 1280, 799]):
             assert frames.code(region=region) == "coordinates"
 
@@ -160,9 +162,9 @@ def test_a_server_that_hangs_in_the_middle_of_a_picture_costs_a_request_its_time
         os.kill(bare_display.pid, signal.SIGSTOP)
         try:
             time.sleep(1.1)  # the capture looks once a second: it is in the middle of a look by now
-            started = time.monotonic()
+            started, watch = time.monotonic(), Stopwatch(engine.process.pid)
             assert frames.code(path=str(path)) == "frame-timeout"
-            assert 4.5 < time.monotonic() - started < 10
+            assert time.monotonic() - started > 4.5 and watch.seconds() < 10
             assert frames.ask()["seq"] == 1
         finally:
             os.kill(bare_display.pid, signal.SIGCONT)
@@ -174,22 +176,25 @@ def test_a_server_that_hangs_in_the_middle_of_a_picture_costs_a_request_its_time
 def test_a_display_on_which_nothing_happens_wakes_nobody(bare_display: PrivateDisplay) -> None:
     with EngineProcess(bare_display.env) as engine:
         Frames(engine, bare_display)
-        threads = [path for path in Path(f"/proc/{engine.process.pid}/task").iterdir()]
+        tasks = Path(f"/proc/{engine.process.pid}/task")
 
-        def used() -> tuple[int, int]:
-            """Nanoseconds on a processor, and how often a thread went to sleep."""
-            times = [int((thread / "schedstat").read_text().split()[0]) for thread in threads]
-            status = [line for thread in threads for line in (thread / "status").read_text().splitlines()]
-            return sum(times), sum(int(line.split()[1]) for line in status if line.startswith("voluntary_ctxt_switches"))
+        def used() -> dict[str, tuple[str, ...]]:
+            """Of each thread: whether it sleeps, or runs or waits for a processor; its time on one; how often it went to sleep."""
+            wanted = ("State", "voluntary_ctxt_switches")
+            found = {}
+            for thread in tasks.iterdir():
+                with contextlib.suppress(OSError):  # it has ended
+                    status = (thread / "status").read_text().splitlines()
+                    time_on_one = (thread / "schedstat").read_text().split()[0]
+                    found[thread.name] = (time_on_one, *(line for line in status if line.startswith(wanted)))
+            return found
 
-        def settled() -> bool:
+        def at_rest(seconds: float) -> bool:
+            """Whether all slept, and nobody was woken in so many seconds."""
             before = used()
-            time.sleep(1.5)  # what the engine loads in advance it loads a second after its start
-            return used() == before
+            time.sleep(seconds)
+            return used() == before and all("S (sleeping)" in state for _, state, _ in before.values())
 
-        eventually(settled, "the engine is at rest")
-        nanoseconds, sleeps = used()
-        time.sleep(2)
-        more_nanoseconds, more_sleeps = used()
-        assert more_sleeps == sleeps
-        assert more_nanoseconds - nanoseconds < 0.001 * 2e9
+        # What the engine loads in advance it loads a second after its start.
+        eventually(lambda: at_rest(1.5), "the engine is at rest", 60)
+        assert at_rest(2)

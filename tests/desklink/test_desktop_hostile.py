@@ -8,7 +8,6 @@ import gc
 import os
 import signal
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -91,9 +90,9 @@ def test_a_screen_that_is_resized_there_and_back_between_two_looks(bare_display:
                 await asyncio.sleep(0.05)  # the capture has heard of it, and looks only when the second is over
                 client.resize_screen(800, 600)
                 client.fill(colour, (0, 0, 800, 600))
-                frame = await session.frame(after_seq=frame.seq)
-                assert frame.array.shape == (600, 800, 4)
-                assert bytes(frame.array[599, 799, :3]) == colour.to_bytes(3, "little")
+                async with asyncio.timeout(60):  # where this process is slow, a look falls in between
+                    while frame.array.shape != (600, 800, 4) or bytes(frame.array[599, 799, :3]) != colour.to_bytes(3, "little"):
+                        frame = await session.frame(after_seq=frame.seq, timeout_ms=60_000)
             assert session.status.capture == "running"
 
     with Client(bare_display) as client:
@@ -162,11 +161,9 @@ def test_half_a_million_lines_in_one_read_do_not_keep_a_signal_waiting(bare_disp
         flood.start()
         # The first answer to it: the engine is in the middle of the flood.
         engine.wait_for(lambda message: "id" not in message and "error" in message, "an answer to a bad line")
-        asked = time.monotonic()
         engine.process.send_signal(signal.SIGTERM)
-        assert engine.exit_code() == 0
+        assert engine.exit_code(seconds=5) == 0
         flood.join()
-        assert time.monotonic() - asked < 5
 
 
 def suppressed(expected: type[Exception], call: Callable[..., None], *arguments: object) -> None:

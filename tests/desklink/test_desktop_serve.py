@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import fcntl
 import json
 import os
 import random
@@ -13,12 +14,14 @@ import signal
 import stat
 import subprocess
 import sys
+import termios
 import time
 from pathlib import Path
 
 import pytest
 
 from desklink_kit import EngineProcess
+from stopwatch_kit import Stopwatch
 from triptych.adapters.desklink.x11_input import X11Input
 from triptych.adapters.display import PrivateDisplay
 from triptych.engine.child import triptych_command
@@ -213,10 +216,12 @@ def test_a_consumer_that_reads_nothing_holds_nothing_up(bare_display: PrivateDis
         for number in range(4000):
             engine.write(b'{"id":%d,"method":"session.metrics"}\n' % (number + 1000))
         client.fill(0xFFFFFF, (0, 0, 64, 64))
-        began = time.monotonic()
+        assert engine.process.stdin is not None
+        stdin = engine.process.stdin.fileno()
+        eventually(lambda: not int.from_bytes(fcntl.ioctl(stdin, termios.FIONREAD, bytes(4)), sys.byteorder), "it has read them all", 60)
         engine.process.send_signal(signal.SIGTERM)
-        assert engine.process.wait(10) == 0
-        assert time.monotonic() - began < 3
+        assert engine.process.wait(60) == 0, "who is never read from is not waited for"
+        assert "the consumer did not take the last lines" in engine.errors()
 
 
 ABANDONED = """
@@ -236,7 +241,7 @@ def test_a_consumer_that_leaves_too_much_unread_has_gone(bare_display: PrivateDi
         with contextlib.suppress(BrokenPipeError):
             for _ in range(100):
                 engine.write(rest)
-        assert engine.process.wait(10) == 0
+        assert engine.process.wait(60) == 0
         assert look.pressed() == frozenset()
         assert "does not read" in engine.errors()
 
@@ -247,7 +252,7 @@ def test_a_consumer_that_closes_its_end_of_stdout(bare_display: PrivateDisplay) 
         assert engine.process.stdout is not None
         engine.process.stdout.close()
         client.fill(0xFFFFFF, (0, 0, 64, 64))
-        assert engine.process.wait(10) == 0
+        assert engine.process.wait(60) == 0
 
 
 def test_requests_from_a_file_and_from_nowhere(tmp_path: Path) -> None:
@@ -374,11 +379,11 @@ def test_a_program_that_does_not_give_its_clipboard_away_holds_nothing_up(bare_d
         session = engine.open(bare_display.name, "view", "clipboard")
         silent.core.SetSelectionOwner(silent.window(10, 10), silent.atom("CLIPBOARD"), 0)
         silent.sync()
-        began = time.monotonic()
+        asked = Stopwatch(engine.process.pid)
         read = engine.send("session.clipboard.read", {"session_id": session})
         assert engine.ask("session.metrics")["captured_frames"] >= 0
         assert engine.ask("session.frame", {"session_id": session, "after_seq": 0})["seq"] > 0
-        assert time.monotonic() - began < 2
+        assert asked.seconds() < 2
         assert engine.answer(read)["error"] == {"code": "clipboard", "message": "the desktop clipboard did not answer"}
         waiting = engine.send("session.clipboard.read", {"session_id": session})
         assert engine.ask("shutdown") == {}

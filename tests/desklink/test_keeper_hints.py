@@ -169,7 +169,7 @@ def test_two_programs_that_fight_for_the_focus_do_not_keep_the_keeper_busy(keepe
         client.sync()
         stolen += 1
         try:
-            eventually(lambda: client.focus() == content, "", 1)
+            eventually(lambda: client.focus() == content, "", 5)
         except AssertionError:
             break
     assert 10 <= stolen < 100, "in the end it is left to who wants it more"

@@ -9,6 +9,7 @@ import time
 
 import pytest
 
+from stopwatch_kit import Stopwatch
 from triptych.adapters.desklink import x11_capture
 from triptych.adapters.desklink.x11_capture import X11Capture
 from triptych.adapters.desklink.x11_connection import DisplayLost
@@ -112,9 +113,9 @@ def test_a_refresh_without_boxes_finds_every_change(bare_display: PrivateDisplay
 def test_wake_ends_a_wait_at_once_from_another_thread(capture: X11Capture) -> None:
     capture.wait_damage(5)
     threading.Timer(0.05, capture.wake).start()
-    started = time.monotonic()
+    started = Stopwatch()
     assert capture.wait_damage(None) == ()
-    assert time.monotonic() - started < 2
+    assert started.seconds() < 2
     capture.wake()
     assert capture.wait_damage(None) == ()
 
@@ -124,8 +125,8 @@ def test_a_look_without_waiting_leaves_the_wake_for_the_next_wait(capture: X11Ca
     capture.wake()
     assert capture.wait_damage(0) == ()
     began = time.monotonic()
-    assert capture.wait_damage(5) == ()
-    assert time.monotonic() - began < 1
+    assert capture.wait_damage(60) == ()
+    assert time.monotonic() - began < 30
 
 
 def test_close_wakes_a_waiting_thread_and_is_final(capture: X11Capture) -> None:
@@ -134,7 +135,7 @@ def test_close_wakes_a_waiting_thread_and_is_final(capture: X11Capture) -> None:
     waiter = threading.Thread(target=lambda: answers.append(capture.wait_damage(None)))
     waiter.start()
     capture.close()
-    waiter.join(5)
+    waiter.join(60)
     assert answers in ([()], []) and not waiter.is_alive()
     capture.close()
     for call in (capture.grab, capture.refresh, lambda: capture.wait_damage(0)):
@@ -275,7 +276,7 @@ def test_only_one_of_many_that_close_at_once_closes(bare_display: PrivateDisplay
     for closer in closers:
         closer.start()
     for closer in closers:
-        closer.join(5)
+        closer.join(60)
     assert len(freed) == 1
     with pytest.raises(Unavailable, match="closed"):
         capture.grab()

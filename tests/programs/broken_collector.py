@@ -428,7 +428,7 @@ class Collector:
                 self.say_state()
 
     def beat(self) -> None:
-        if self.paused and self.broken("heartbeat-paused"):
+        if self.paused and self.unstepped and self.broken("heartbeat-paused"):  # a pause in which nothing happens may be a short one
             self.say_state()
         if self.live and self.broken("heartbeat-repeats") and self.told is not None and not self.paused:
             self.emit(self.told)
@@ -447,7 +447,7 @@ class Collector:
             if self.fault == "only-linux" and self.platform != "linux":
                 return 1
         if self.broken("slow-hello", first=True):
-            time.sleep(3)
+            time.sleep(9)
         if self.broken("state-before-hello", first=True):
             self.say_state()
         self.hello()
