@@ -6,9 +6,25 @@ structlog's own default is stdout, which in a process that speaks a protocol bel
 from __future__ import annotations
 
 import sys
-from typing import Any
+from contextlib import suppress
+from typing import Any, TextIO, cast
 
 import structlog
+
+
+class Stderr:
+    """The standard error of now, for structlog to print to. A line that nobody can take is lost: to log is no reason to fail."""
+
+    def write(self, text: str) -> int:
+        """Write, or lose, the text."""
+        with suppress(OSError, ValueError):  # its reader has ended; it is closed
+            sys.stderr.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        """Write out, or lose, what waits."""
+        with suppress(OSError, ValueError):
+            sys.stderr.flush()
 
 
 class _Output:
@@ -18,7 +34,7 @@ class _Output:
         configured = structlog.is_configured()
         if not configured and method == "debug":
             return lambda *_, **__: None  # nobody has asked for details
-        return getattr(structlog.get_config()["logger_factory"]() if configured else structlog.PrintLogger(sys.stderr), method)
+        return getattr(structlog.get_config()["logger_factory"]() if configured else structlog.PrintLogger(cast(TextIO, Stderr())), method)
 
 
 def get_logger() -> Any:

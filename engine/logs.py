@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import logging
 import sys
+from typing import TextIO, cast
 
 import structlog
+
+from ..adapters.log import Stderr
 
 
 def to_stderr(level: str = "warning") -> None:
@@ -19,6 +22,6 @@ def to_stderr(level: str = "warning") -> None:
             *([structlog.dev.ConsoleRenderer()] if person else [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[level.upper()]),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        logger_factory=structlog.PrintLoggerFactory(cast(TextIO, Stderr())),
         cache_logger_on_first_use=False,
     )

@@ -11,6 +11,7 @@ import asyncio
 import os
 import signal
 from collections.abc import Callable
+from typing import Any
 
 import msgspec
 
@@ -23,6 +24,7 @@ from ..stdio import LineReader, LineWriter
 from .host import Host
 from .transport import Reports, Transport
 from .webrtc.transport import available
+from .webrtc.versions import broke
 
 log = get_logger()
 
@@ -75,7 +77,7 @@ async def _serve(stdin: int, stdout: int, transport: Callable[[Reports], Transpo
 
     host = Host(on_emit=send, transport=transport)
     writer = LineWriter(stdout, on_broken=host.shutdown)
-    loop.set_exception_handler(lambda _, context: host.fail(context.get("exception") or RuntimeError(context["message"])))
+    loop.set_exception_handler(lambda _, context: _stray(host, context))
     for number in SIGNALS:
         loop.add_signal_handler(number, host.shutdown)
     LineReader(stdin, LineSplitter(MAX_LINE_BYTES), on_line=host.line, on_end=host.shutdown)
@@ -83,3 +85,12 @@ async def _serve(stdin: int, stdout: int, transport: Callable[[Reports], Transpo
     if not await writer.close(FLUSH_SECONDS) and not abandoned:
         log.warning("the consumer did not take the last lines", bytes=writer.backlog)
     return 1 if host.failure else 0
+
+
+def _stray(host: Host, context: dict[str, Any]) -> None:
+    """Judge an error that reached the event loop: a WebRTC library's costs one session, whose path falls silent; any other the engine."""
+    error = context.get("exception") or RuntimeError(context["message"])
+    if (library := broke(error)) is None:
+        host.fail(error)
+    else:
+        log.warning("a peer connection broke inside its library", library=library, exc_info=error)

@@ -70,3 +70,18 @@ def test_without_the_libraries_there_is_no_transport_and_it_says_why(monkeypatch
             transport.WebRtc(None)  # type: ignore[arg-type]  # it looks for its libraries first
 
     asyncio.run(main())
+
+
+def test_what_breaks_in_a_timer_or_a_task_of_a_library_is_told_from_what_breaks_in_ours() -> None:
+    import aioice.stun
+
+    async def main() -> list[str | None]:
+        loop, seen = asyncio.get_running_loop(), list[str | None]()
+        loop.set_exception_handler(lambda _, context: seen.append(versions.broke(context["exception"])))
+        loop.call_soon(aioice.stun.parse_message, b"rubbish")
+        loop.call_soon([].pop)
+        loop.call_soon(lambda: aioice.stun.parse_message(b"rubbish"))  # what broke in theirs, called by ours, is ours
+        await asyncio.sleep(0)  # lets those three be called first
+        return seen
+
+    assert asyncio.run(main()) == ["aioice", None, None]
