@@ -54,8 +54,11 @@ class Store:
         self._drop(packet.sequence)
         self._kept[packet.sequence] = Kept(packet.sequence, packet.timestamp, packet.marker, packet.payload, now)
         self._bytes += len(packet.payload)
-        while len(self._kept) > MOST_PACKETS or self._bytes > MOST_BYTES:
-            self._drop(next(iter(self._kept)))
+        while self._is_too_much(oldest := next(iter(self._kept.values())), now):
+            self._drop(oldest.sequence)
+
+    def _is_too_much(self, oldest: Kept, now: float) -> bool:
+        return now - oldest.sent_at > LONGEST_KEPT or len(self._kept) > MOST_PACKETS or self._bytes > MOST_BYTES
 
     def wanted(self, sequences: Iterable[int], now: float, rtt: float | None = None) -> list[Kept]:
         """Those of the asked packets that are to be sent again now, each once, in the order in which they were asked for."""

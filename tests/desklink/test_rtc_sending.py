@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from rtc_kit import congestion
 from triptych.machines.desklink import rtcp
 from triptych.machines.desklink.pacer import BURST, MOST_QUEUED, Pacer
-from triptych.machines.desklink.retransmission import MOST_BYTES, MOST_PACKETS, WINDOW, Store, rtx_payload
+from triptych.machines.desklink.retransmission import LONGEST_KEPT, MOST_BYTES, MOST_PACKETS, WINDOW, Store, rtx_payload
 from triptych.machines.desklink.rtp import ExtensionIds, Packet, Stream
 from triptych.machines.desklink.transport_cc import CAPACITY, TICK, Arrival, Feedback, History
 
@@ -151,6 +151,13 @@ def test_the_store_is_bounded_in_packets_and_bytes() -> None:
     assert large.bytes <= MOST_BYTES and len(large) == MOST_BYTES // 100_000
     again = stored(packets(70_000, size=1))
     assert again.bytes == len(again) == MOST_PACKETS
+
+
+def test_what_nobody_may_ask_for_any_more_is_not_kept() -> None:
+    store = Store()
+    for turn, packet in enumerate(packets(100)):
+        store.keep(packet, turn * 0.1)
+    assert len(store) == LONGEST_KEPT / 0.1 + 1
 
 
 def test_the_newest_packets_are_what_a_probe_repeats() -> None:
