@@ -214,8 +214,14 @@ class RateController:
     def frame_at(self, now: float) -> float:
         """When the encoder will not owe any more; `now` if it does not."""
         self._drain(now)
-        drain = self._target * 1000 * HEADROOM
+        drain = self._drained_kbps * 1000 * HEADROOM
         return now + max(0.0, self._owed - FRAME_BURST * drain) / drain
+
+    @property
+    def _drained_kbps(self) -> float:
+        """What the path is known to carry, a share of it, if that is above the target: then there is nothing to wait for."""
+        capacity = self._report.capacity_kbps
+        return self._target if capacity is None else max(self._target, LEAP_SHARE * capacity)
 
     @property
     def window_bytes(self) -> int:
@@ -295,5 +301,5 @@ class RateController:
 
     def _drain(self, now: float) -> None:
         if now > self._owed_at:
-            self._owed = max(0.0, self._owed - (now - self._owed_at) * self._target * 1000 * HEADROOM)
+            self._owed = max(0.0, self._owed - (now - self._owed_at) * self._drained_kbps * 1000 * HEADROOM)
             self._owed_at = now

@@ -153,22 +153,34 @@ def test_a_full_disk_leaves_the_old_file_and_the_engine_answering(bare_display: 
         assert (seen / "frame.raw").stat().st_size == 10 * 10 * 4
 
 
+def hang_in_the_middle_of_a_look(server: int, frames: Frames, client: Client) -> None:
+    """Draw, and stop the server before the engine has looked at it, which it does once a second and may do at once after a pause."""
+    for colour in range(0x112233, 0x112243):
+        before = frames.ask()["seq"]
+        client.fill(colour, (0, 0, 50, 50))
+        os.kill(server, signal.SIGSTOP)
+        time.sleep(1.1)  # it is in the middle of a look by now, if it has not looked before
+        if frames.ask()["seq"] == before:
+            return
+        os.kill(server, signal.SIGCONT)
+    raise AssertionError("the engine looked at everything at once")
+
+
 @pytest.mark.slow
 def test_a_server_that_hangs_in_the_middle_of_a_picture_costs_a_request_its_time(bare_display: PrivateDisplay) -> None:
     path = Path(bare_display.runtime_dir) / "frame.raw"
     with EngineProcess(bare_display.env) as engine, Client(bare_display) as client:
         frames = Frames(engine, bare_display, max_fps=1)
-        client.fill(0x112233, (0, 0, 50, 50))
-        os.kill(bare_display.pid, signal.SIGSTOP)
+        hang_in_the_middle_of_a_look(bare_display.pid, frames, client)
         try:
-            time.sleep(1.1)  # the capture looks once a second: it is in the middle of a look by now
+            seq = frames.ask()["seq"]
             started, watch = time.monotonic(), Stopwatch(engine.process.pid)
             assert frames.code(path=str(path)) == "frame-timeout"
             assert time.monotonic() - started > 4.5 and watch.seconds() < 10
-            assert frames.ask()["seq"] == 1
+            assert frames.ask()["seq"] == seq
         finally:
             os.kill(bare_display.pid, signal.SIGCONT)
-        assert frames.ask(after_seq=1, path=str(path))["seq"] == 2
+        assert frames.ask(after_seq=seq, path=str(path))["seq"] == seq + 1
         assert path.stat().st_size == 1280 * 800 * 4
 
 

@@ -269,6 +269,19 @@ def test_after_a_large_frame_the_next_waits_until_the_bits_have_drained() -> Non
     assert not controller.may_send_frame(60.09) and controller.may_send_frame(60.101)
 
 
+def test_where_bursts_showed_more_room_than_the_target_needs_a_large_frame_holds_nothing_up() -> None:
+    """Ten packets at once, ten times a second, that come one after another as on a path of 20 Mbit/s, or of 4."""
+    for carried, held in ((20_000, False), (4_000, True)):
+        controller = RateController(3158, 0.0)
+        for turn in range(100):
+            sent = turn / 10
+            burst = [Arrival(10 * turn + n, sent, sent + 500.0 + n * 1200 * 8 / 1000 / carried, 1200) for n in range(10)]
+            controller.feedback(burst, sent + 0.05)
+        assert controller.target_kbps(10.0) == 3158
+        controller.frame_sent(60_000, 10.0)
+        assert (controller.frame_at(10.0) > 10.0) is held
+
+
 def test_a_picture_is_skipped_while_too_much_is_under_way() -> None:
     controller = RateController(8000, 0.0)
     window = controller.window_bytes

@@ -129,21 +129,23 @@ def test_what_was_held_is_let_go_as_soon_as_the_path_is_silent(lab: Lab, bare_di
 
 
 def test_who_joins_late_sees_a_still_screen_within_a_second(lab: Lab, bare_display: PrivateDisplay) -> None:
-    """Counted by the browser from the path to the first picture it shows; what else this machine does may cost some of the tries more."""
+    """Counted by the browser from the path to the first picture it shows; what else this machine does may cost some of the tries more,
+    and a browser that had to wait asks for another key frame."""
 
     async def main() -> None:
-        waited = []
+        waited: list[tuple[float, int]] = []
         with XClient(bare_display) as program:
             program.fill(GREEN, (0, 0, 1280, 800))
             for _ in range(3):
                 async with client(lab) as made:
                     await live(made, bare_display)
-                    waited.append(await made.seen("seen.first - seen.up"))
+                    took = await made.seen("seen.first - seen.up")
                     red, green, blue = await made.seen("colour(640, 400)")
                     assert green > 200 and red < 50 and blue < 50
                     metrics = await made.request("session.metrics")
-                    assert metrics["captured_frames"] == metrics["key_frames"] == 1, "it was still, and one picture was enough"
-        assert min(waited) < 1000, waited
+                    assert metrics["captured_frames"] == 1, "it was still"
+                    waited.append((took, metrics["key_frames"]))
+        assert any(took < 1000 and keys == 1 for took, keys in waited), waited
 
     lab.run(main())
 
