@@ -15,6 +15,7 @@ from functools import cache
 
 import hypothesis
 import pytest
+import structlog
 
 # A worker of pytest-xdist ignores Ctrl-C, and what it starts would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -48,6 +49,13 @@ def _need_display(dbus: bool) -> None:
     for program, package in (("Xvfb", "xvfb"), *((("dbus-daemon", "dbus-daemon"),) if dbus else ())):
         if shutil.which(program) is None:
             pytest.skip(f"{program} is not installed: apt install {package}")
+
+
+@pytest.fixture(autouse=True)
+def unconfigured_structlog() -> Iterator[None]:
+    """`structlog.testing.capture_logs` leaves structlog configured: the lines of later tests would go to stdout."""
+    yield
+    structlog.reset_defaults()
 
 
 @pytest.fixture

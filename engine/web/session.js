@@ -8,6 +8,7 @@ const REOPEN_MS = [0, 1000, 2000, 4000, 8000];
 const BRIDGE_GONE_MS = 60000;
 const SOCKET_GONE_MS = 15000; // nothing is heard, and the bridge does not answer either
 const CLOSED = "it was closed";
+const ORPHANED_MS = 3000; // a session that was closed so shortly before the bridge was lost was closed by its loss
 const ASLEEP_MS = 5000; // between two looks: the machine slept, or the browser froze the page
 
 class Session {
@@ -235,14 +236,19 @@ class Session {
   lost(ended) {
     this.lostAt ??= performance.now();
     this.drop();
-    if (ended && this.word === "ended" && this.why === CLOSED) this.on.state("ended", (this.why = "the bridge has ended"));
-    if (this.word !== "ended") this.become(this.seen ? "reconnecting" : "waiting", "the bridge is not reached");
+    const closed = this.word === "ended" && this.why === CLOSED;
+    if (closed && ended) this.on.state("ended", (this.why = "the bridge has ended"));
+    // An engine whose bridge was killed closes its session, and the channel may tell that sooner than the socket.
+    const orphaned = closed && !ended && this.lostAt - this.closedAt < ORPHANED_MS;
+    if (this.word !== "ended" || orphaned) this.become(this.seen ? "reconnecting" : "waiting", "the bridge is not reached");
   }
 
   revoked(code, reason) {
     this.drop();
     if (code === "transport") return this.reopen(reason);
+    if (code === "closed" && this.word === "reconnecting" && !this.link.up) return; // closed by the loss of its bridge
     this.replaceable = code === "closed";
+    this.closedAt = performance.now();
     this.end(this.replaceable ? (this.foreign ? "it was opened somewhere else" : CLOSED) : reason);
   }
 

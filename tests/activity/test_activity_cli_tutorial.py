@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import calendar
 import os
 import re
 import subprocess
@@ -26,10 +27,11 @@ TITLE = "Letter to the museum"
 
 
 def shape(text: str) -> str:
-    """What of an output is the same for everybody: no numbers, no lengths of bars and gaps, no folders, not what was refused."""
+    """What of an output is the same for everybody: no numbers, days or months, lengths of bars, folders, nor what was refused."""
     text = re.sub(r"/\S+", "/…", text)
     text = re.sub(r"\b(observation|episode)s\b", r"\1", re.sub(r"(?m)^(refused since the host started): .*", r"\1", text))
     text = re.sub(r"[█▌▐]+", "█", re.sub(r"[─┬]+", "─", text))
+    text = re.sub("|".join(name for name in (*calendar.day_name, *calendar.month_name) if name), "Someday", text)
     return re.sub(r"\s+", " ", re.sub(r"\d+", "0", text)).strip()
 
 
