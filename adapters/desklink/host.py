@@ -108,10 +108,13 @@ class Host:
     def _run(self, effects: list[do.Effect]) -> None:
         for effect in effects:
             self._do(effect)
+        deadline = self._engine.deadline()
         if self._timer is not None:
+            if self._timer.when() == deadline:
+                return
             self._timer.cancel()
             self._timer = None
-        if (deadline := self._engine.deadline()) is not None:
+        if deadline is not None:
             self._timer = self._loop.call_at(deadline, self.guarded, self._tick)
 
     def _tick(self) -> None:

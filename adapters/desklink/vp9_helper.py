@@ -30,9 +30,9 @@ class HelperVp9:
     name = NAME
     halves = True
 
-    def __init__(self, size: Size, fps: int, kbps: int, threads: int) -> None:
+    def __init__(self, size: Size, fps: int, kbps: int, threads: int, half_threads: int) -> None:
         error = ffi.new("char[]", 200)
-        self._encoder = lib.tx_vp9_open(size.width, size.height, fps, kbps, threads, error, len(error))
+        self._encoder = lib.tx_vp9_open(size.width, size.height, fps, kbps, threads, half_threads, error, len(error))
         if self._encoder == ffi.NULL:
             raise Unavailable(_text(error), REMEDY)
         self._packet: Any = ffi.new("tx_vp9_packet *")

@@ -17,7 +17,7 @@ from typing import Any
 from cffi import FFI
 
 from ...errors import Unavailable
-from ...generated.desklink.vocabulary import MIN_QUANTIZER, MOTION_MAX_QUANTIZER, REFINE_MAX_QUANTIZER
+from ...generated.desklink.vocabulary import MIN_QUANTIZER, MOTION_MAX_QUANTIZER, MOTION_MIN_QUANTIZER, REFINE_MAX_QUANTIZER
 from ...machines.desklink.geometry import Box, Size
 from .encoder import HALF, KEY, REFINE, REMEDY, Encoded, EncoderRefused
 
@@ -95,7 +95,8 @@ ABI_NUMBERS = range(39, 24, -1)
 """What those versions call their own interface; the library refuses a number that is not its own before it looks at anything."""
 CODEC_BYTES, IMAGE_BYTES = 512, 1024  # more than their structs have
 MACROBLOCK = 16
-FINEST, COARSEST_MOVING, COARSEST_STILL = MIN_QUANTIZER, MOTION_MAX_QUANTIZER, REFINE_MAX_QUANTIZER
+MOVING, STILL = (MOTION_MIN_QUANTIZER, MOTION_MAX_QUANTIZER), (MIN_QUANTIZER, REFINE_MAX_QUANTIZER)
+"""The finest and the coarsest quantizer."""
 SETTLED = 5  # a macroblock that differs is coded in one picture less, unless it differs again
 AGED = bytes(min(age + 1, SETTLED) if age else 0 for age in range(256))
 ACTIVE = bytes(0 < age < SETTLED for age in range(256))
@@ -176,7 +177,7 @@ class LibraryVp9:
         config.g_w, config.g_h, config.g_threads, config.g_lag_in_frames = size.width, size.height, threads, 0
         config.g_timebase.num, config.g_timebase.den = 1, fps
         config.rc_end_usage, config.rc_target_bitrate = CONSTANTS["VPX_CBR"], kbps
-        config.rc_min_quantizer, config.rc_max_quantizer = FINEST, COARSEST_MOVING
+        config.rc_min_quantizer, config.rc_max_quantizer = MOVING
         config.rc_undershoot_pct = config.rc_overshoot_pct = 50
         config.rc_buf_sz, config.rc_buf_initial_sz, config.rc_buf_optimal_sz = 1000, 500, 600
         config.rc_dropframe_thresh = config.kf_mode = 0
@@ -186,9 +187,9 @@ class LibraryVp9:
         size, key, refine = self._size, flags & KEY or self._pictures == 0, flags & REFINE
         if len(planes) != size.width * size.height * 3 // 2 or flags & HALF:
             raise EncoderRefused(f"it has {len(planes)} bytes, or is to be halved")
-        coarsest = COARSEST_STILL if refine else COARSEST_MOVING
+        finest, coarsest = STILL if refine else MOVING
         if (self._config.rc_max_quantizer, self._config.rc_target_bitrate) != (coarsest, kbps):
-            self._config.rc_max_quantizer, self._config.rc_target_bitrate = coarsest, kbps
+            self._config.rc_min_quantizer, self._config.rc_max_quantizer, self._config.rc_target_bitrate = finest, coarsest, kbps
             self._done(self._vpx.vpx_codec_enc_config_set(self._codec, self._config))
         active = self._choose(damage, bool(key), bool(refine), 0 if key else most)
         if not key:  # the library forgets the map at every key frame

@@ -75,7 +75,7 @@ async def turn(browser: Any, display: PrivateDisplay, scenario: Scenario, side: 
             viewer = await Viewer.open(browser, RECEIVER, sender, source=scenario.width, paint=scenario.paint)
             try:
                 source = {"kind": "x11", "display": display.name}
-                await sender.open(source=source, permissions=["view"], max_fps=scenario.fps, bitrate_kbps=scenario.kbps)
+                await sender.open(source=source, permissions=["view"], max_fps=scenario.fps, bitrate_kbps=scenario.kbps, local_frames=False)
                 await viewer.sees("seen.frames > 3")
                 await asyncio.sleep(WARM_SECONDS)
                 return await _measured(viewer, sender, seconds)

@@ -315,6 +315,8 @@ KEEPALIVE_AFTER_MS: Final[int] = 1000
 
 MIN_QUANTIZER: Final[int] = 2
 
+MOTION_MIN_QUANTIZER: Final[int] = 8
+
 MOTION_MAX_QUANTIZER: Final[int] = 52
 
 REFINE_MAX_QUANTIZER: Final[int] = 10

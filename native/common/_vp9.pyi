@@ -12,7 +12,9 @@ class _Lib(Protocol):
     TX_VP9_REFINE: int
     TX_VP9_HALF: int
 
-    def tx_vp9_open(self, width: int, height: int, fps: int, kbps: int, threads: int, error: CData, error_size: int, /) -> CData: ...
+    def tx_vp9_open(
+        self, width: int, height: int, fps: int, kbps: int, threads: int, half_threads: int, error: CData, error_size: int, /
+    ) -> CData: ...
     def tx_vp9_encode(
         self, encoder: CData, planes: CData, damage: CData, count: int, flags: int, most: int, kbps: int, packet: CData, /
     ) -> int: ...

@@ -8,10 +8,11 @@
 
 enum {
     MACROBLOCK = 16,
-    FINEST = 2,           /* quantizers */
-    COARSEST_MOVING = 52, /* of a picture that changes */
-    COARSEST_STILL = 10,  /* of one that does not */
-    SPEED = 9,            /* half the time of 8 for full motion */
+    FINEST_MOVING = 8, /* quantizers: of a picture that changes, as other senders of screens have it */
+    COARSEST_MOVING = 52,
+    FINEST_STILL = 2, /* of one that does not */
+    COARSEST_STILL = 10,
+    SPEED = 9, /* half the time of 8 for full motion */
     FRESH = 1,
     SETTLED = 5, /* a macroblock that differs is coded in so many pictures, unless it differs again */
 };
@@ -20,6 +21,7 @@ struct tx_vp9 {
     vpx_codec_ctx_t codec;
     vpx_codec_enc_cfg_t config;
     int32_t width, height, columns, macroblocks;
+    int32_t threads, half_threads;
     int64_t pictures;
     uint8_t *ages;   /* of each macroblock: 0 refined; 1.. the number of its next coding since it differed; SETTLED and above: left alone */
     uint8_t *active; /* 1: to be coded */
@@ -44,7 +46,19 @@ static int32_t tune(vpx_codec_ctx_t *codec, int32_t threads) {
            vpx_codec_control(codec, VP9E_SET_TILE_COLUMNS, tile_columns(threads)) || vpx_codec_control(codec, VP9E_SET_COLOR_SPACE, VPX_CS_BT_601);
 }
 
-tx_vp9 *tx_vp9_open(int32_t width, int32_t height, int32_t fps, int32_t kbps, int32_t threads, char *error, int32_t error_size) {
+/* Begin anew, for pictures of another size: the library keeps the number of threads that it began with. */
+static int32_t start(tx_vp9 *encoder, int32_t width, int32_t height, int32_t threads) {
+    vpx_codec_enc_cfg_t *config = &encoder->config;
+    if (encoder->codec.iface)
+        vpx_codec_destroy(&encoder->codec);
+    config->g_w = (unsigned)width;
+    config->g_h = (unsigned)height;
+    config->g_threads = (unsigned)threads;
+    return vpx_codec_enc_init(&encoder->codec, vpx_codec_vp9_cx(), config, 0) || tune(&encoder->codec, threads) ? failed(encoder, "open an encoder") : 0;
+}
+
+tx_vp9 *tx_vp9_open(int32_t width, int32_t height, int32_t fps, int32_t kbps, int32_t threads, int32_t half_threads, char *error,
+                    int32_t error_size) {
     tx_vp9 *encoder = calloc(1, sizeof *encoder);
     if (!encoder) {
         snprintf(error, (size_t)error_size, "no memory for an encoder");
@@ -52,26 +66,24 @@ tx_vp9 *tx_vp9_open(int32_t width, int32_t height, int32_t fps, int32_t kbps, in
     }
     encoder->width = width;
     encoder->height = height;
+    encoder->threads = threads;
+    encoder->half_threads = half_threads;
     encoder->columns = (width + MACROBLOCK - 1) / MACROBLOCK;
     encoder->macroblocks = encoder->columns * ((height + MACROBLOCK - 1) / MACROBLOCK);
     encoder->ages = calloc((size_t)encoder->macroblocks, 2);
-    vpx_codec_iface_t *vp9 = vpx_codec_vp9_cx();
     vpx_codec_enc_cfg_t *config = &encoder->config;
-    if (!encoder->ages || vpx_codec_enc_config_default(vp9, config, 0)) {
+    if (!encoder->ages || vpx_codec_enc_config_default(vpx_codec_vp9_cx(), config, 0)) {
         snprintf(error, (size_t)error_size, "no memory for an encoder of %dx%d", width, height);
         tx_vp9_close(encoder);
         return NULL;
     }
     encoder->active = encoder->ages + encoder->macroblocks;
-    config->g_w = (unsigned)width;
-    config->g_h = (unsigned)height;
     config->g_timebase.num = 1;
     config->g_timebase.den = fps;
-    config->g_threads = (unsigned)threads;
     config->g_lag_in_frames = 0;
     config->rc_end_usage = VPX_CBR;
     config->rc_target_bitrate = (unsigned)kbps;
-    config->rc_min_quantizer = FINEST;
+    config->rc_min_quantizer = FINEST_MOVING;
     config->rc_max_quantizer = COARSEST_MOVING;
     config->rc_undershoot_pct = config->rc_overshoot_pct = 50;
     config->rc_buf_sz = 1000;
@@ -79,8 +91,7 @@ tx_vp9 *tx_vp9_open(int32_t width, int32_t height, int32_t fps, int32_t kbps, in
     config->rc_buf_optimal_sz = 600;
     config->rc_dropframe_thresh = 0;
     config->kf_mode = VPX_KF_DISABLED;
-    if (vpx_codec_enc_init(&encoder->codec, vp9, config, 0) || tune(&encoder->codec, threads)) {
-        failed(encoder, "open an encoder");
+    if (start(encoder, width, height, threads)) {
         snprintf(error, (size_t)error_size, "%s", encoder->error);
         tx_vp9_close(encoder);
         return NULL;
@@ -150,15 +161,17 @@ static void choose(tx_vp9 *encoder, int32_t key, int32_t refine, int32_t most, t
 /* ---- one picture ---- */
 
 /* Give the library what differs from its present configuration. */
-static int32_t configure(tx_vp9 *encoder, int32_t width, int32_t height, int32_t coarsest, int32_t kbps) {
+static int32_t configure(tx_vp9 *encoder, int32_t width, int32_t height, int32_t refine, int32_t kbps) {
     vpx_codec_enc_cfg_t *config = &encoder->config;
-    if (config->g_w == (unsigned)width && config->g_h == (unsigned)height && config->rc_max_quantizer == (unsigned)coarsest &&
-        config->rc_target_bitrate == (unsigned)kbps)
+    int32_t resized = config->g_w != (unsigned)width || config->g_h != (unsigned)height;
+    int32_t coarsest = refine ? COARSEST_STILL : COARSEST_MOVING;
+    if (!resized && config->rc_max_quantizer == (unsigned)coarsest && config->rc_target_bitrate == (unsigned)kbps)
         return 0;
-    config->g_w = (unsigned)width;
-    config->g_h = (unsigned)height;
+    config->rc_min_quantizer = refine ? FINEST_STILL : FINEST_MOVING;
     config->rc_max_quantizer = (unsigned)coarsest;
     config->rc_target_bitrate = (unsigned)kbps;
+    if (resized)
+        return start(encoder, width, height, width == encoder->width ? encoder->threads : encoder->half_threads);
     return vpx_codec_enc_config_set(&encoder->codec, config) ? failed(encoder, "change its settings") : 0;
 }
 
@@ -186,7 +199,7 @@ int32_t tx_vp9_encode(tx_vp9 *encoder, const uint8_t *planes, const int32_t (*da
     int32_t width = half ? half_of(encoder->width) : encoder->width, height = half ? half_of(encoder->height) : encoder->height;
     int32_t resized = encoder->config.g_w != (unsigned)width || encoder->config.g_h != (unsigned)height;
     int32_t key = flags & TX_VP9_KEY || resized || !encoder->pictures;
-    if (configure(encoder, width, height, refine ? COARSEST_STILL : COARSEST_MOVING, kbps))
+    if (configure(encoder, width, height, refine, kbps))
         return -1;
     for (int32_t i = 0; i < count; i++)
         damaged(encoder, damage[i]);

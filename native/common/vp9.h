@@ -22,8 +22,10 @@ typedef struct {
     int32_t key, coded, rough, quantizer;
 } tx_vp9_packet;
 
-/* An encoder of pictures of `width` x `height`, or NULL and a sentence in `error`. `fps` is the most that will come in a second. */
-tx_vp9 *tx_vp9_open(int32_t width, int32_t height, int32_t fps, int32_t kbps, int32_t threads, char *error, int32_t error_size);
+/* An encoder of pictures of `width` x `height`, or NULL and a sentence in `error`. `fps` is the most that will come in a second; so many
+ * `threads` work at a picture, and so many at one of half the size. */
+tx_vp9 *tx_vp9_open(int32_t width, int32_t height, int32_t fps, int32_t kbps, int32_t threads, int32_t half_threads, char *error,
+                    int32_t error_size);
 
 /* Encode a picture of the encoder's size, which differs from the one before in the `count` boxes of `damage` only: x, y, width and height each,
  * inside the picture. What differs is coded again in some pictures after, since its first coding is rough; a REFINE codes what is still

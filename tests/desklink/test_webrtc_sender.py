@@ -47,6 +47,7 @@ class Heard:
     def __init__(self) -> None:
         self.keys = self.rooms = 0
         self.targets: list[int] = []
+        self.failures: list[str] = []
 
     def keyframe_wanted(self) -> None:
         self.keys += 1
@@ -56,6 +57,9 @@ class Heard:
 
     def room_changed(self) -> None:
         self.rooms += 1
+
+    def sending_failed(self, reason: str) -> None:
+        self.failures.append(reason)
 
 
 def sending(act: Callable[[Sender, Wire, Heard], Awaitable[None]], video: Video = VIDEO, ceiling: int = 4000) -> None:
@@ -229,11 +233,15 @@ def test_a_wish_that_has_to_wait_wakes_the_encoder_when_it_may_be_taken() -> Non
 
 def test_while_nothing_is_sent_only_the_report_of_each_second_is_planned(monkeypatch: pytest.MonkeyPatch) -> None:
     planned: list[str] = []
-    plan = Sender._come_at
+    plan, due = Sender._come_at, Sender._due
 
     def watched(sender: Sender, at: float, call: Callable[[], None]) -> None:
         planned.append(call.__name__)
         plan(sender, at, call)
+
+    def woken(sender: Sender) -> list[bytes]:
+        planned.append("_due")
+        return due(sender)
 
     async def act(sender: Sender, wire: Wire, heard: Heard) -> None:
         sender.send_frame(b"\x88", False, 1.0)
@@ -242,6 +250,7 @@ def test_while_nothing_is_sent_only_the_report_of_each_second_is_planned(monkeyp
         looks = wire.control[:]
         await until(lambda: len(wire.control) > len(looks))  # what was planned when the picture went is over
         monkeypatch.setattr(Sender, "_come_at", watched)
+        monkeypatch.setattr(sender._paced, "_due", lambda: woken(sender))
         await until(lambda: len(wire.control) > len(looks) + 2)
         assert planned == ["_report"] * 2
 

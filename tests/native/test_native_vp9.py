@@ -21,7 +21,7 @@ static int below(int limit) { return rand() % limit; }
 
 static void encode_many(int width, int height) {
     char error[200];
-    tx_vp9 *encoder = tx_vp9_open(width, height, 30, 800, 2, error, sizeof error);
+    tx_vp9 *encoder = tx_vp9_open(width, height, 30, 800, 2, 1, error, sizeof error);
     if (!encoder) { fprintf(stderr, "%s\n", error); exit(1); }
     size_t length = (size_t)width * height * 3 / 2;
     tx_vp9_packet packet;
@@ -53,7 +53,7 @@ int main(void) {
     char error[200] = "";
     static const int sizes[][2] = {{2, 2}, {16, 16}, {18, 34}, {64, 66}, {202, 146}, {640, 360}, {66, 1080}};
     for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++) encode_many(sizes[i][0], sizes[i][1]);
-    if (tx_vp9_open(70000, 64, 30, 800, 2, error, 16) || strlen(error) != 15) return 1; /* cut to its room */
+    if (tx_vp9_open(70000, 64, 30, 800, 2, 1, error, 16) || strlen(error) != 15) return 1; /* cut to its room */
     printf("%s\n", tx_vp9_version());
     return 0;
 }

@@ -15,7 +15,8 @@ import contextlib
 import random
 import secrets
 import socket
-from collections.abc import Awaitable, Callable, Iterable
+import threading
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from types import FunctionType
 from typing import Any, cast
 
@@ -31,6 +32,7 @@ from . import association
 from .association import Guarded, Sctp, open_channel
 from .framed import Address, FramedServer
 from .servers import Server
+from .udp_sender import UdpSender
 from .versions import strange
 
 __all__ = ["Agent", "Candidate", "Dtls", "Sctp", "certificate", "check", "host_addresses", "open_channel", "remote"]
@@ -41,7 +43,7 @@ PRIVATE: tuple[tuple[type, str], ...] = (
     *((ice.Connection, name) for name in ("_protocols", "_local_candidates", "_local_candidates_end", "_remote_candidates", "_nominated")),
     *((ice.Connection, name) for name in ("_check_list", "_check_list_done", "_closing", "_pair_remote_candidate", "sort_check_list")),
     *((ice.Connection, name) for name in ("check_incoming", "check_complete", "data_received", "query_consent", "build_request")),
-    *((ice.StunProtocol, name) for name in ("datagram_received", "send_stun", "request", "close", "receiver")),
+    *((ice.StunProtocol, name) for name in ("datagram_received", "send_stun", "request", "close", "connection_lost", "receiver")),
     (turn.TurnTransport, "_TurnTransport__close_task"),
     *((RTCDtlsTransport, name) for name in ("_ssl", "_tx_srtp", "_set_role", "_recv_next", "_write_ssl", "_handle_rtcp_data")),
     *((RTCDtlsTransport, name) for name in ("_handle_rtp_data", "_register_data_receiver", "_unregister_data_receiver")),
@@ -57,6 +59,8 @@ GIVE_UP_SECONDS = 0.5  # so long may a TURN server take to delete an allocation
 CONSENT_SECONDS = 2.0  # a path in use is checked so often, and so often something is heard on it
 UDP_FIRST_SECONDS = 0.3  # so long a check over TCP waits for one over UDP
 NOMINATED_QUIET_SECONDS = 1.5  # another pair may take over from one that was silent so long
+LEAST_REPEAT_SECONDS = 0.1
+PACE_SECONDS = 0.05
 MOST_PAIRS = 256
 MOST_ROLE_CHANGES = 4
 ROLE_CONFLICT = 487
@@ -91,6 +95,15 @@ class Stun(ice.StunProtocol):
 
     receiver: Agent
 
+    direct: UdpSender | None = None
+    """The way past the event loop, of a UDP socket."""
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """It is closed."""
+        if self.direct is not None:
+            self.direct.close()
+        super().connection_lost(exc)
+
     def datagram_received(self, data: bytes | str, addr: tuple[Any, ...]) -> None:
         """Something came; STUN is for the agent, the rest for what lies above (RFC 7983)."""
         packet, address = cast(bytes, data), (addr[0], addr[1])
@@ -123,7 +136,8 @@ class Stun(ice.StunProtocol):
     async def request(
         self, request: stun.Message, addr: Address, integrity_key: bytes | None = None, retransmissions: int | None = None
     ) -> tuple[stun.Message, Address]:
-        """Send a request, and wait for its authenticated answer."""
+        """Send a request, and wait for its authenticated answer. A check is repeated until then: a path that comes back is seen at once."""
+        repeating = asyncio.ensure_future(self._repeat(request, addr)) if integrity_key and retransmissions is None else None
         try:
             answer = await super().request(request, addr, integrity_key, retransmissions)
         except stun.TransactionFailed as failed:
@@ -131,12 +145,25 @@ class Stun(ice.StunProtocol):
             if failed.response.error_code == ROLE_CONFLICT and not self.receiver.may_change_role():
                 raise stun.TransactionTimeout from None
             raise
+        finally:
+            if repeating is not None:
+                repeating.cancel()
         self.receiver.authenticated(addr)
         return answer
+
+    async def _repeat(self, request: stun.Message, addr: Address) -> None:
+        # The library waits twice as long after each try: after an outage of eight seconds, as long again.
+        while True:
+            await asyncio.sleep(self.receiver.repeat_seconds)
+            self.send_stun(request, addr)
 
     def send_now(self, packet: bytes, addr: Address) -> None:
         """Send a packet, or lose it."""
         self.transport.sendto(packet, addr)
+
+    def send_directly(self, packets: Sequence[bytes], addr: Address) -> int:
+        """Send packets from any thread: so many of them are gone, and the others are to be sent on the event loop."""
+        return self.direct.send(packets, addr) if self.direct is not None else 0
 
     def give_up(self) -> None:
         """Close without waiting for the TURN server any longer."""
@@ -221,7 +248,9 @@ class Agent(ice.Connection):
         except OSError as error:
             log.debug("no socket on an address of this machine", address=address, error=str(error))
             return None
-        protocol.transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, SOCKET_BYTES)
+        udp = protocol.transport.get_extra_info("socket")
+        udp.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, SOCKET_BYTES)
+        protocol.direct = UdpSender(udp)
         host, port = protocol.transport.get_extra_info("sockname")[:2]
         protocol.local_candidate = Candidate(
             foundation=candidate_foundation("host", "udp", host),
@@ -325,6 +354,11 @@ class Agent(ice.Connection):
                     await pair.protocol.request(request, pair.remote_addr, integrity_key=key, retransmissions=0)
 
     @property
+    def repeat_seconds(self) -> float:
+        """Between two sendings of one check; all checks together keep the pace of RFC 8445, 14.2."""
+        return max(LEAST_REPEAT_SECONDS, PACE_SECONDS * len(self._check_list))
+
+    @property
     def nominated(self) -> ice.CandidatePair | None:
         """The pair in use."""
         return self._nominated.get(1)
@@ -357,6 +391,16 @@ class Agent(ice.Connection):
         pair = self._nominated.get(1)
         if pair is not None:
             cast(Stun, pair.protocol).send_now(packet, pair.remote_addr)
+
+    def send_packets(self, packets: Sequence[bytes]) -> None:
+        """Send packets on the pair in use, if there is one, from any thread: at once over UDP, and else on the event loop."""
+        pair = self._nominated.get(1)
+        if pair is not None and (gone := cast(Stun, pair.protocol).send_directly(packets, pair.remote_addr)) < len(packets):
+            self._loop.call_soon_threadsafe(self._send_late, packets[gone:])
+
+    def _send_late(self, packets: Sequence[bytes]) -> None:
+        for packet in packets:
+            self.send_packet(packet)
 
     async def close(self) -> None:
         """Close the sockets; a TURN server has half a second to hear of it."""
@@ -405,6 +449,8 @@ class Dtls(RTCDtlsTransport):
     def __init__(self, path: Any, certificate: RTCCertificate, rtcp: Callable[[bytes], None]) -> None:
         super().__init__(path, [certificate])
         self._send_packet: Callable[[bytes], None] = path.send
+        self._send_packets: Callable[[Sequence[bytes]], None] = path.send_packets
+        self._sealing = threading.Lock()
         self._rtcp = rtcp
         self._guard: Guarded | None = None
 
@@ -414,15 +460,17 @@ class Dtls(RTCDtlsTransport):
         await self.start(RTCDtlsParameters([RTCDtlsFingerprint(algorithm, fingerprint)]))
         return self.state == "connected"
 
-    def send_media(self, packets: Iterable[bytes]) -> None:
-        """Encrypt and send RTP packets. A packet that cannot be encrypted raises pylibsrtp.Error."""
-        protect, send = self._tx_srtp.protect, self._send_packet
-        for packet in packets:
-            send(protect(packet))
+    def send_media(self, packets: Sequence[bytes]) -> None:
+        """Encrypt and send RTP packets, on any thread. A packet that cannot be encrypted raises pylibsrtp.Error."""
+        with self._sealing:
+            sealed = [self._tx_srtp.protect(packet) for packet in packets]
+        self._send_packets(sealed)
 
     def send_rtcp(self, packet: bytes) -> None:
         """Encrypt and send an RTCP packet."""
-        self._send_packet(self._tx_srtp.protect_rtcp(packet))
+        with self._sealing:
+            sealed = self._tx_srtp.protect_rtcp(packet)
+        self._send_packet(sealed)
 
     async def _write_ssl(self) -> None:
         # A flight of the handshake may be several datagrams.

@@ -7,7 +7,7 @@ new one has a path; so the picture has no gap when both paths live, and DTLS and
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -197,6 +197,11 @@ class Path:
         """Send a packet on the path in use; it is lost when there is none."""
         if self._used is not None:
             self._used.send_packet(packet)
+
+    def send_packets(self, packets: Sequence[bytes]) -> None:
+        """Send packets, as `send` does; from any thread."""
+        if (used := self._used) is not None:
+            used.send_packets(packets)
 
     async def _send(self, data: bytes) -> None:
         self.send(data)

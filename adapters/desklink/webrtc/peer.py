@@ -217,6 +217,11 @@ class Peer:
         if self._encoding is not None:
             self._encoding.wake()
 
+    def sending_failed(self, reason: str) -> None:
+        """No packet can be sent any more."""
+        if not self._closed:
+            self._reports.revoke(self._id, "transport", f"no packet can be sent any more: {reason}")
+
     # The end
 
     async def close(self) -> None:

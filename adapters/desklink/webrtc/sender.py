@@ -1,7 +1,8 @@
 """Sends the pictures of one peer connection: packets, their pace, what is sent again, and what the client's reports mean for the bit rate.
 
-Called by the peer connection on the event loop, and for pictures by the encode thread, so everything takes one lock. It decides nothing by
-itself: packets, pace, retransmission and rate are the pure cores' (machines/desklink).
+Called by the peer connection on the event loop, and for pictures by the encode thread, so everything takes one lock. Packets are encrypted
+and sent on the encode thread and on that of `paced_thread`, never on the loop. It decides nothing by itself: packets, pace, retransmission
+and rate are the pure cores' (machines/desklink).
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from ....machines.desklink.transport_cc import Feedback, History
 from ....machines.desklink.vp9_payload import packetize
 from ...log import get_logger
 from . import library
+from .paced_thread import PacedThread
 
 log = get_logger()
 
@@ -34,7 +36,6 @@ CLOCK_RATE = 90_000
 LEAST_STEP = CLOCK_RATE // 1000  # two pictures are at least a millisecond apart
 REPORT_SECONDS = 1.0
 LOOK_SECONDS = 0.020  # between two looks at whether the path is to be probed, at least
-PACE_SECONDS = 0.002  # packets are let go in groups of so long
 AROUND_BYTES = 38  # what encryption, UDP and IP add to a packet
 LARGEST_PADDING = 255
 
@@ -54,6 +55,10 @@ class Watcher(Protocol):
         """There may be room for a picture where there was none, or a key frame is wanted."""
         ...
 
+    def sending_failed(self, reason: str) -> None:
+        """No packet can be sent any more."""
+        ...
+
 
 class Sender:
     """The one video stream, and that of its retransmissions. `ceiling_kbps` 0: the consumer encodes, and keeps its own bit rate."""
@@ -71,6 +76,7 @@ class Sender:
         self._store = Store()
         self._is_told = False
         self._dtls: library.Dtls | None = None
+        self._paced: PacedThread | None = None
         self._stream: Stream | None = None
         self._again: Stream | None = None
         self._packetizer = Packetizer(offered.ssrc, 0, 0)
@@ -80,6 +86,7 @@ class Sender:
         self._last_at = 0.0
         self._full_intra: int | None = None
         self._kbps = 0
+        self._looked_at = now
         self._timers: dict[Callable[[], None], asyncio.TimerHandle] = {}
         self._emptied = asyncio.Event()
         self.muted = False
@@ -105,6 +112,7 @@ class Sender:
         with self._lock:
             self._dtls = dtls
             self._rate.path_changed(self._loop.time())
+        self._paced = PacedThread(self._due, self._next_at, dtls.send_media, self._broke)
         self._report()
         self._look_at_target()
 
@@ -121,6 +129,8 @@ class Sender:
         with self._lock:
             dtls, self._dtls = self._dtls, None
             self._pacer.clear()
+        if self._paced is not None:
+            self._paced.close()
         for timer in self._timers.values():
             timer.cancel()
         self._timers.clear()
@@ -175,7 +185,9 @@ class Sender:
             self._picture_id = (self._picture_id + 1) & 0x7FFF
             pieces = packetize(payload, key=key, picture_id=self._picture_id, max_payload=self._stream.room())
             self._queue(pieces, captured_at)
-        self._loop.call_soon_threadsafe(self._pump)
+            paced = self._paced
+        if paced is not None:
+            paced.flush()
 
     async def send_unit(self, unit: bytes, at: float) -> int:
         """Send a fed access unit; the bytes of its payloads.
@@ -187,7 +199,7 @@ class Sender:
                 return 0
             pieces = self._packetizer.payloads(unit)
             size = self._queue(pieces, at)
-            self._pump()
+        self._plan()
         while self._pacer.queued > BURST // 8:
             self._emptied.clear()
             await self._emptied.wait()
@@ -207,22 +219,57 @@ class Sender:
         self._rate.frame_sent(whole, now)
         return sum(map(len, pieces))
 
-    # Packets: the event loop
+    # Packets: the threads that send
 
-    def _pump(self) -> None:
-        """Send the packets that are due, and come again for the others."""
+    def _due(self) -> list[bytes]:
+        """Take the packets that are due, and what probes the path when that is."""
         with self._lock:
-            now = self._loop.time()
-            self._transmit(self._pacer.due(now), now)
-            next_at = self._pacer.next_at
-            if self._pacer.queued <= BURST // 8:
-                self._emptied.set()
-        if next_at is not None:
-            self._come_at(max(next_at, now + PACE_SECONDS), self._pump)
-        self._plan_look(now)
+            now = time.monotonic()
+            if self._dtls is None:
+                return []
+            if not self._fed and now >= self._looked_at + LOOK_SECONDS:
+                self._looked_at = now
+                self._probe(self._rate.probe(now, self._history.in_flight))
+            packets = self._pacer.due(now)
+            for packet in packets:
+                if self._is_told:
+                    packet.stamp(self._history.sent(len(packet) + AROUND_BYTES, now))
+                if packet.ssrc == self._offered.ssrc:
+                    self._store.keep(packet, now)
+            if self._fed and self._pacer.queued <= BURST // 8:
+                self._loop.call_soon_threadsafe(self._emptied.set)
+            return [bytes(packet.data) for packet in packets]
+
+    def _next_at(self) -> float:
+        """When to look whether something is due, as things are now."""
+        with self._lock:
+            if self._dtls is None:
+                return math.inf
+            at = self._pacer.next_at
+            at = math.inf if at is None else at
+            if self._fed:
+                return at
+            return min(at, max(self._rate.probe_at(time.monotonic(), self._history.in_flight), self._looked_at + LOOK_SECONDS))
+
+    def _plan(self) -> None:
+        if self._paced is not None:
+            self._paced.plan()
+
+    def _broke(self, error: Exception) -> None:
+        log.error("no packet can be sent any more", error=repr(error), exc_info=error)
+        self._loop.call_soon_threadsafe(self._watcher.sending_failed, str(error) or repr(error))
+
+    def _probe(self, size: int) -> None:
+        if self._again is None or not size:
+            return
+        self._send_again(self._store.recent(size) if size > LARGEST_PADDING else [])
+        # A picture that was always small has left too little to say again.
+        while (rest := size - self._pacer.queued) > 0:
+            padding = self._again.padding(min(rest, LARGEST_PADDING), 0)
+            self._pacer.push_first(padding, len(padding) + AROUND_BYTES)
 
     def _come_at(self, at: float, call: Callable[[], None]) -> None:
-        """Call that then, or when it was planned before if that is sooner; never when all has ended."""
+        """Call that then on the event loop, or when it was planned before if that is sooner; never when all has ended."""
         planned = self._timers.get(call)
         if self._dtls is None or (planned is not None and planned.when() <= at):
             return
@@ -233,17 +280,6 @@ class Sender:
     def _come(self, call: Callable[[], None]) -> None:
         del self._timers[call]
         call()
-
-    def _transmit(self, packets: list[Packet], now: float) -> None:
-        if self._dtls is None or not packets:
-            return
-        first, told = self._offered.ssrc, self._is_told
-        for packet in packets:
-            if told:
-                packet.stamp(self._history.sent(len(packet) + AROUND_BYTES, now))
-            if packet.ssrc == first:
-                self._store.keep(packet, now)
-        self._dtls.send_media([bytes(packet.data) for packet in packets])
 
     def _send_again(self, kept: list[Kept]) -> None:
         if self._again is None or not kept:
@@ -271,7 +307,6 @@ class Sender:
                 case rtcp.Nack(ssrc, sequences) if ssrc == self._offered.ssrc:
                     with self._lock:
                         self._send_again(self._store.wanted(sequences, now, self._rate.report_of_path.turn or None))
-                        self._pump()
                 case Feedback():
                     self._fed_back(item, now)
                 case rtcp.ReceiverReport(_, blocks) | rtcp.SenderReport(_, blocks):
@@ -324,30 +359,15 @@ class Sender:
 
     # The rate
 
-    def _plan_look(self, now: float) -> None:
-        """Look at whether to probe when that is due, as things are now; every change of them comes here again."""
-        if not self._fed and (at := self._rate.probe_at(now, self._history.in_flight)) < math.inf:
-            self._come_at(max(at, now + LOOK_SECONDS), self._look)
-
-    def _look(self) -> None:
-        with self._lock:
-            size = self._rate.probe(self._loop.time(), self._history.in_flight)
-            if size and self._again is not None:
-                self._send_again(self._store.recent(size) if size > LARGEST_PADDING else [])
-                # A picture that was always small has left too little to say again.
-                while (rest := size - self._pacer.queued) > 0:
-                    padding = self._again.padding(min(rest, LARGEST_PADDING), 0)
-                    self._pacer.push_first(padding, len(padding) + AROUND_BYTES)
-            self._pump()
-
     def _look_at_target(self) -> None:
         """Tell of a bit rate that has changed."""
         with self._lock:
             now = self._loop.time()
             kbps = self._rate.target_kbps(now)
-            self._plan_look(now)
-            if self._fed or kbps == self._kbps:
-                return
-            self._kbps = kbps
-            self._pacer.set_kbps(kbps, now)
-        self._watcher.target_changed(kbps)
+            changed = not self._fed and kbps != self._kbps
+            if changed:
+                self._kbps = kbps
+                self._pacer.set_kbps(kbps, now)
+        self._plan()
+        if changed:
+            self._watcher.target_changed(kbps)
