@@ -19,12 +19,16 @@ from typing import Any, TypeVar
 import msgspec
 import pytest
 
+from triptych.adapters.desklink.encoder import encoder_name
 from triptych.adapters.desklink.host import Host
 from triptych.adapters.desklink.webrtc.transport import WebRtc
 from triptych.machines.desklink import effects as do
 from triptych.machines.desklink.requests import Request
 
 T = TypeVar("T")
+
+LIVE = [pytest.mark.display, pytest.mark.slow, pytest.mark.skipif(encoder_name() is None, reason="no libvpx: apt install libvpx7")]
+"""What tests that encode a live desktop for a browser are marked with."""
 
 CHROMIUM = "/usr/bin/chromium"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]

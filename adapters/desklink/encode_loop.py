@@ -55,10 +55,10 @@ class Outlet(Protocol):
 
 
 class Watcher(Protocol):
-    """Who is told, on the event loop."""
+    """Who is told; on the event loop, but for `sent`."""
 
     def sent(self, sent: Sent) -> None:
-        """A frame was encoded and sent."""
+        """On the encode thread: a frame was encoded and sent."""
         ...
 
     def superseded(self, count: int) -> None:
@@ -176,7 +176,7 @@ class EncodeLoop:
             send_micros=_micros(now - encoded),
             convert_micros=_micros(began - asked) if moved else 0,
         )
-        self._tell(self._watcher.sent, sent)
+        self._watcher.sent(sent)
         if (count := self._slot.superseded - self._superseded) > 0:
             self._superseded += count
             self._tell(self._watcher.superseded, count)

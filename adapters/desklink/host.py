@@ -27,6 +27,7 @@ from ...machines.desklink.session import RevokeCode
 from ...machines.wire.lines import TooLong
 from ..log import get_logger
 from ..worker import Worker
+from .mailbox import Mailbox
 from .overlay import Overlay
 from .private_file import write_private
 from .probe import look_at_machine
@@ -70,6 +71,7 @@ class Host:
         self._on_failure = on_failure
         self._transport = transport(self)
         self._loop = asyncio.get_running_loop()
+        self.mailbox = Mailbox()
         self._files = Worker("desklink-files")
         self._copies: dict[int, memoryview] = {}
         self._sources: dict[str, X11Source] = {}
@@ -85,10 +87,12 @@ class Host:
 
     def line(self, line: bytes | TooLong) -> None:
         """Take one line of the consumer."""
+        self.mailbox.empty()
         self._run(self._engine.line(line, self._loop.time()))
 
     def request(self, request: Request) -> None:
         """Take one request of a caller in this process."""
+        self.mailbox.empty()
         self._run(self._engine.request(request, self._loop.time()))
 
     def control(self, session_id: str, text: bytes, *, unicode: bool = False) -> asyncio.Future[dict[str, Any]]:
@@ -141,7 +145,7 @@ class Host:
             case do.Probe(token):
                 self._spawn(self._probe(token))
             case do.OpenSource():
-                watch = _Watch(self, effect.session_id)
+                watch = _Watch(self, effect.session_id, at_once=effect.local_frames)
                 source = self._sources[effect.session_id] = X11Source(effect.display, effect.control, effect.max_fps, watch)
                 self._spawn(self._open(effect.session_id, source))
             case do.StartCapture(session_id, control):
@@ -267,8 +271,11 @@ class Host:
         """The peer connection encodes with this."""
         self._engine.encodes(session_id, codec, encoder)
 
-    def sent(self, session_id: str, sent: Sent) -> None:
-        """The peer connection sent a picture."""
+    def sent(self, session_id: str, sent: Sent, *, first: bool) -> None:
+        """From any thread: the peer connection sent a picture."""
+        self.mailbox.put(self.guarded, self._sent, session_id, sent, can_wait=not first)
+
+    def _sent(self, session_id: str, sent: Sent) -> None:
         self._run(self._engine.sent(session_id, sent, self._loop.time()))
 
     def superseded(self, session_id: str) -> None:
@@ -450,15 +457,19 @@ class Host:
                 self.finished.set()
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Watch:
-    """What a source of one session tells the host."""
+    """What a source of one session tells the host; `at_once` of each frame, and always of a new size."""
 
     host: Host
     session_id: str
+    at_once: bool
+    size: Size | None = None
 
     def captured(self, damage: tuple[Box, ...], source: Size, micros: int, at: float) -> None:
-        self.host.guarded(self.host.captured, self.session_id, damage, source, micros, at)
+        can_wait, self.size = not self.at_once and source == self.size, source
+        call = self.host.captured, self.session_id, damage, source, micros, at
+        self.host.mailbox.put(self.host.guarded, *call, can_wait=can_wait)
 
     def grab_failed(self) -> None:
         self.host.guarded(self.host.grab_failed, self.session_id)

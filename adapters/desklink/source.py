@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 from ...errors import Unavailable
 from ...machines.desklink.cadence import Cadence
 from ...machines.desklink.geometry import Box, Size, region_inside
-from ...machines.desklink.input import Clipboard, ControlInput, Present
+from ...machines.desklink.input import MOST_WAITING, Clipboard, ControlInput, Present, crowded
 from ..log import get_logger
 from ..worker import Worker
 from .display_name import CONNECT_SECONDS, NoAnswer
@@ -35,18 +35,15 @@ Copied: TypeAlias = Callable[[memoryview], None]
 STOP_SECONDS = 1.5
 """How long the end of a source may take; a display server that hangs is left behind after that. A consumer kills after three seconds."""
 
-MOST_WAITING = 512
-"""So many control messages may wait for the input thread. A text takes tens of milliseconds, and its sender may go meanwhile."""
-
 MOST_FAILED_GRABS = 10
 """So many refused pictures in a row are a lost capture."""
 
 
 class Watcher(Protocol):
-    """Who is told, on the event loop, what the capture thread sees."""
+    """Who is told what the capture thread sees; on the event loop, but for `captured`."""
 
     def captured(self, damage: tuple[Box, ...], source: Size, micros: int, at: float) -> None:
-        """The picture changed in the boxes `damage`, at the monotonic time `at`; looking at it took `micros`."""
+        """On the capture thread: the picture changed in the boxes `damage`, at the monotonic time `at`; looking at it took `micros`."""
         ...
 
     def grab_failed(self) -> None:
@@ -123,7 +120,7 @@ class X11Source:
         """
         if self._waiting >= MOST_WAITING:
             refused: asyncio.Future[dict[str, Any] | Clipboard] = self._loop.create_future()
-            refused.set_result({"kind": "rejected", "seq": 0, "code": "operation", "message": "too much input waits to be carried out"})
+            refused.set_result(crowded(text))
             return refused
         self._waiting += 1
         judging = self._worker.submit(self._judge, text, present)
@@ -271,7 +268,7 @@ class X11Source:
                 continue
             unseen, failed = (), 0
             if changed and (now := self._seen_at) is not None:
-                self._tell(self._watcher.captured, changed, Size(*capture.size), int((now - began) * 1e6), now)
+                self._watcher.captured(changed, Size(*capture.size), int((now - began) * 1e6), now)
 
     def _refreshed(self, capture: X11Capture, drawn: tuple[Box, ...]) -> tuple[Box, ...]:
         """What really changed; the slot has it too."""

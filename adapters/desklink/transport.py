@@ -61,8 +61,8 @@ class Reports(Protocol):
         """What the pictures of a captured desktop are encoded with, for the metrics."""
         ...
 
-    def sent(self, session_id: str, sent: Sent) -> None:
-        """A picture of a captured desktop was encoded and sent; the first one begins the stream."""
+    def sent(self, session_id: str, sent: Sent, *, first: bool) -> None:
+        """From any thread: a picture of a captured desktop was encoded and sent; the first one begins the stream."""
         ...
 
     def superseded(self, session_id: str) -> None:

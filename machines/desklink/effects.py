@@ -33,12 +33,16 @@ class Probe:
 
 @dataclass(frozen=True)
 class OpenSource:
-    """Connect to an X display; answer with `opened` or `open_failed`. `display` None is the one of the environment."""
+    """Connect to an X display; answer with `opened` or `open_failed`. `display` None is the one of the environment.
+
+    `local_frames`: each changed frame is told of at once; else they are only counted, and `captured` may come late.
+    """
 
     session_id: str
     display: str | None
     control: bool
     max_fps: int
+    local_frames: bool
 
 
 @dataclass(frozen=True)

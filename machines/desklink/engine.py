@@ -186,7 +186,7 @@ class Engine:
         opening = self._opening = _Opening(self._new_session_id(), request, asked)
         if asked.encoded:
             return self.opened(opening.session_id, asked.encoded, None, now)
-        return [OpenSource(opening.session_id, asked.display, "control" in asked.permissions, asked.max_fps)]
+        return [OpenSource(opening.session_id, asked.display, "control" in asked.permissions, asked.max_fps, asked.local_frames)]
 
     def opened(self, session_id: str, source: Size, layout: Layout | None, now: float) -> list[Effect]:
         """The source is there. Only now is an earlier session closed: a source that cannot be opened costs nobody the old one."""

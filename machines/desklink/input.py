@@ -22,6 +22,9 @@ from .held import Edge, Held, Move, Type, Wheel
 from .keys import COMMANDING, MODIFIERS, NAMED_KEYS, Layout
 from .messages import CONTROL_MESSAGES, given
 
+MOST_WAITING = 512
+"""So many control messages may wait to be judged. A text takes tens of milliseconds, and its sender may go meanwhile."""
+
 BUTTONS = (1, 2, 3)
 ROUNDING = 1e-9
 """Ten wheel steps of 0.1 are one click, though their binary sum is a little less."""
@@ -77,6 +80,16 @@ class Clipboard:
 
 
 Verdict = Answer | Apply | Forward | Clipboard
+
+
+def crowded(text: bytes) -> dict[str, Any]:
+    """The answer for a message that comes while MOST_WAITING others wait: it is not judged, so its seq may be used again. On any thread."""
+    try:
+        seq = given(CONTROL_MESSAGES.read(text).seq, 0)
+    except RemoteProtocolError:
+        seq = 0
+    detail = f"{MOST_WAITING} messages wait to be carried out: send on when some of them are acknowledged"
+    return {"kind": "rejected", "seq": seq, "code": "operation", "message": detail}
 
 
 class ControlInput:

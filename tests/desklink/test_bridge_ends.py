@@ -5,28 +5,22 @@ from __future__ import annotations
 import contextlib
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import aiohttp
-import pytest
 from aiohttp import web
 
 from bridge_kit import Viewer, bridged, reports, viewing
 from gtk_kit import GtkForm
 from triptych.adapters.desklink.bridge import BridgeServer
-from triptych.adapters.desklink.encoder import encoder_name
 from triptych.adapters.display import PrivateDisplay
 from triptych.engine.desktop_bridge import Live
 from triptych.engine.web import page as viewer_page
-from webrtc_kit import Lab, drop, restore, until
+from webrtc_kit import LIVE, Lab, drop, restore, until
 from x11_kit import Client as XClient
 
-pytestmark = [
-    pytest.mark.display,
-    pytest.mark.slow,
-    pytest.mark.skipif(encoder_name() is None, reason="no libvpx: apt install libvpx7"),
-]
+pytestmark = LIVE
 
 StartForm = Callable[..., GtkForm]
 
@@ -43,14 +37,6 @@ SHOWN = """(async () => {
   context.drawImage(from, 0, 0);
   return [...context.getImageData(640, 400, 1, 1).data].slice(0, 3);
 })()"""
-
-
-@pytest.fixture(scope="module")
-def lab() -> Iterator[Lab]:
-    """One network and browser for the module."""
-    made = Lab()
-    yield made
-    made.close()
 
 
 async def shows_green(viewer: Viewer) -> bool:

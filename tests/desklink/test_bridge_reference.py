@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
-
-import pytest
 
 from bridge_kit import bridged
 from gtk_kit import GtkForm
-from triptych.adapters.desklink.encoder import encoder_name
 from triptych.adapters.display import PrivateDisplay
-from webrtc_kit import Lab
+from webrtc_kit import LIVE, Lab
 
-pytestmark = [
-    pytest.mark.display,
-    pytest.mark.slow,
-    pytest.mark.skipif(encoder_name() is None, reason="no libvpx: apt install libvpx7"),
-]
+pytestmark = LIVE
 
 CLIENT = """async () => {
   document.body.innerHTML = '<video autoplay muted playsinline></video>';
@@ -80,14 +73,6 @@ CLIENT = """async () => {
   all.tap = (x, y) => ['move', 'down', 'up'].map((phase) => say({kind: 'pointer', phase, x, y, button: 1}));
   all.key = (name) => [true, false].map((down) => say({kind: 'key', name, down, modifiers: []}));
 }"""
-
-
-@pytest.fixture(scope="module")
-def lab() -> Iterator[Lab]:
-    """One network and browser for the module."""
-    made = Lab()
-    yield made
-    made.close()
 
 
 def test_a_client_of_others_sees_taps_types_copies_and_is_told_the_end(

@@ -8,7 +8,7 @@ import re
 import signal
 import socket
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,6 @@ import pytest
 
 from bridge_kit import bridged, reports, viewing
 from gtk_kit import GtkForm
-from triptych.adapters.desklink.encoder import encoder_name
 from triptych.adapters.desklink.host import Host
 from triptych.adapters.desklink.webrtc.transport import WebRtc
 from triptych.adapters.display import PrivateDisplay
@@ -24,23 +23,11 @@ from triptych.engine.child import triptych_command
 from triptych.engine.desktop_bridge import Live, bridge
 from triptych.machines.desklink.effects import Emit
 from triptych.machines.desklink.requests import Request
-from webrtc_kit import Lab, drop, restore
+from webrtc_kit import LIVE, Lab, drop, restore
 
-pytestmark = [
-    pytest.mark.display,
-    pytest.mark.slow,
-    pytest.mark.skipif(encoder_name() is None, reason="no libvpx: apt install libvpx7"),
-]
+pytestmark = LIVE
 
 StartForm = Callable[..., GtkForm]
-
-
-@pytest.fixture(scope="module")
-def lab() -> Iterator[Lab]:
-    """One network and browser for the module."""
-    made = Lab()
-    yield made
-    made.close()
 
 
 def engines() -> list[int]:

@@ -2,33 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-
-import pytest
+from collections.abc import Callable
 
 from bridge_kit import PHONE, Viewer, bridged, reports, viewing
 from gtk_kit import GtkForm
-from triptych.adapters.desklink.encoder import encoder_name
 from triptych.adapters.desklink.x11_clipboard import X11Clipboard
 from triptych.adapters.display import PrivateDisplay
-from webrtc_kit import Lab, drop, restore, until
+from webrtc_kit import LIVE, Lab, drop, restore, until
 from x11_kit import Client as XClient
 
-pytestmark = [
-    pytest.mark.display,
-    pytest.mark.slow,
-    pytest.mark.skipif(encoder_name() is None, reason="no libvpx: apt install libvpx7"),
-]
+pytestmark = LIVE
 
 StartForm = Callable[..., GtkForm]
-
-
-@pytest.fixture(scope="module")
-def lab() -> Iterator[Lab]:
-    """One network and browser for the module."""
-    made = Lab()
-    yield made
-    made.close()
 
 
 def test_keys_about_clicks_and_keys_that_stay_down(lab: Lab, bare_display: PrivateDisplay, gtk_program: StartForm) -> None:

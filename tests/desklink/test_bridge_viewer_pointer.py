@@ -4,33 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from bridge_kit import PHONE, Viewer, bridged, reports, viewing
 from gtk_kit import GtkForm
-from triptych.adapters.desklink.encoder import encoder_name
 from triptych.adapters.display import PrivateDisplay
-from webrtc_kit import Lab, drop, restore
+from webrtc_kit import LIVE, Lab, drop, restore
 from x11_kit import Client as XClient
 
-pytestmark = [
-    pytest.mark.display,
-    pytest.mark.slow,
-    pytest.mark.skipif(encoder_name() is None, reason="no libvpx: apt install libvpx7"),
-]
+pytestmark = LIVE
 
 StartForm = Callable[..., GtkForm]
-
-
-@pytest.fixture(scope="module")
-def lab() -> Iterator[Lab]:
-    """One network and browser for the module."""
-    made = Lab()
-    yield made
-    made.close()
 
 
 def test_a_phone(lab: Lab, bare_display: PrivateDisplay, gtk_program: StartForm) -> None:

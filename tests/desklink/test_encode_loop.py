@@ -51,6 +51,7 @@ class Client9:
         self.refusals: list[str] = []
         self._news = asyncio.Event()
         self._loop_thread = threading.current_thread()
+        self._loop = asyncio.get_running_loop()
 
     # Outlet, on the encode thread
 
@@ -64,10 +65,12 @@ class Client9:
     def send_frame(self, payload: bytes, key: bool, captured_at: float) -> None:
         self.frames.append(Frame9(payload, key, captured_at, time.monotonic(), threading.current_thread().name))
 
+    def sent(self, sent: Sent) -> None:
+        self._loop.call_soon_threadsafe(self._sent, sent)
+
     # Watcher, on the event loop
 
-    def sent(self, sent: Sent) -> None:
-        assert threading.current_thread() is self._loop_thread
+    def _sent(self, sent: Sent) -> None:
         self.sents.append(sent)
         self.counters.sent(sent)
         self._news.set()

@@ -15,16 +15,11 @@ from typing import Any
 import pytest
 
 from relay_kit import BadPath
-from triptych.adapters.desklink.encoder import encoder_name
 from triptych.adapters.display import PrivateDisplay
-from webrtc_kit import Client, client
+from webrtc_kit import LIVE, Client, client
 from x11_kit import Client as XClient
 
-pytestmark = [
-    pytest.mark.display,
-    pytest.mark.slow,
-    pytest.mark.skipif(encoder_name() is None, reason="no libvpx: apt install libvpx7"),
-]
+pytestmark = LIVE
 
 
 @pytest.fixture(scope="module")

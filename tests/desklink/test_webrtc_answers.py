@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -28,14 +28,6 @@ PLI = """() => {
   window.askForKeyFrame = () => worker.postMessage(1);
 }"""
 """A browser asks for a key frame by PLI; this is how a page can make it."""
-
-
-@pytest.fixture(scope="module")
-def lab() -> Iterator[Lab]:
-    """One network and browser for the module."""
-    made = Lab()
-    yield made
-    made.close()
 
 
 async def live(made: Client, **more: Any) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -16,14 +16,6 @@ FED: dict[str, Any] = {"source": {"kind": "encoded", "codec": "h264", "width": 4
 MOVE = "say({kind: 'pointer', phase: 'move', x: 3, y: 4, button: 1, seq: %d})"
 CLICK = "say({kind: 'pointer', phase: 'down', x: 3, y: 4, button: 1, seq: %d})"
 ACKED = "seen.messages.some(m => m.kind === 'ack' && m.seq === %d)"
-
-
-@pytest.fixture(scope="module")
-def lab() -> Iterator[Lab]:
-    """One network and browser for the module."""
-    made = Lab()
-    yield made
-    made.close()
 
 
 async def live(made: Client, **more: Any) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -21,14 +21,6 @@ pytestmark = [
 ]
 
 RED, BLUE, GREEN = 0xFF0000, 0x0000FF, 0x00FF00
-
-
-@pytest.fixture(scope="module")
-def lab() -> Iterator[Lab]:
-    """One network and browser for the module."""
-    made = Lab()
-    yield made
-    made.close()
 
 
 def desktop(display: PrivateDisplay, **more: Any) -> dict[str, Any]:

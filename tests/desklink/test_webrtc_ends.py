@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import importlib
 import sys
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -15,14 +14,10 @@ from triptych.adapters.desklink import encoder, vp9_library
 from triptych.adapters.desklink.encoder import encoder_name
 from triptych.adapters.desklink.webrtc.transport import carried
 from triptych.adapters.display import PrivateDisplay
-from webrtc_kit import Client, Lab, client, drop, restore, until
+from webrtc_kit import LIVE, Client, Lab, client, drop, restore, until
 from x11_kit import Client as XClient
 
-pytestmark = [
-    pytest.mark.display,
-    pytest.mark.slow,
-    pytest.mark.skipif(encoder_name() is None, reason="no libvpx: apt install libvpx7"),
-]
+pytestmark = LIVE
 
 GREEN = 0x00FF00
 HOLD = """
@@ -31,14 +26,6 @@ say({kind: 'key', character: 'a', down: true, seq: 2});
 say({kind: 'pointer', phase: 'down', x: 100, y: 100, button: 1, seq: 3});
 """
 ACKED = "[1, 2, 3].every(seq => seen.messages.some(m => m.kind === 'ack' && m.seq === seq))"
-
-
-@pytest.fixture(scope="module")
-def lab() -> Iterator[Lab]:
-    """One network and browser for the module."""
-    made = Lab()
-    yield made
-    made.close()
 
 
 async def live(made: Client, display: PrivateDisplay, **more: Any) -> None:

@@ -8,7 +8,6 @@ import random
 import socket
 import struct
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +19,6 @@ from triptych.adapters.desklink.webrtc.peer import Peer
 from webrtc_kit import Client, Lab, client, feeding, until
 
 FED: dict[str, Any] = {"source": {"kind": "encoded", "codec": "h264", "width": 486, "height": 1080}, "permissions": ["view", "control"]}
-
-
-@pytest.fixture(scope="module")
-def lab() -> Iterator[Lab]:
-    """One network and browser for the module."""
-    made = Lab()
-    yield made
-    made.close()
 
 
 async def live(made: Client, **more: Any) -> None:

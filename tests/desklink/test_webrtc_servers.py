@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import shutil
 import socket
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,14 +19,6 @@ from triptych.generated.desklink.models import IceServer
 from webrtc_kit import OTHER, Lab, client, feeding, until
 
 FED: dict[str, Any] = {"source": {"kind": "encoded", "codec": "h264", "width": 486, "height": 1080}, "permissions": ["view"]}
-
-
-@pytest.fixture(scope="module")
-def lab() -> Iterator[Lab]:
-    """One network and browser for the module."""
-    made = Lab()
-    yield made
-    made.close()
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from triptych.adapters.desklink.encoder import encoder_name
@@ -17,14 +15,6 @@ pytestmark = [
 ]
 
 COLOURS = {0xC02020: (192, 32, 32), 0x2020C0: (32, 32, 192)}
-
-
-@pytest.fixture(scope="module")
-def lab() -> Iterator[Lab]:
-    """One network and browser for the module."""
-    made = Lab()
-    yield made
-    made.close()
 
 
 async def shows(made: Client, wanted: tuple[int, int, int]) -> None:

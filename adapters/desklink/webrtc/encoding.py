@@ -23,9 +23,11 @@ class _Told(Watcher):
     def __init__(self, reports: Reports, session_id: str) -> None:
         self._reports = reports
         self._id = session_id
+        self._first = True
 
     def sent(self, sent: Sent) -> None:
-        self._reports.sent(self._id, sent)
+        first, self._first = self._first, False
+        self._reports.sent(self._id, sent, first=first)
 
     def superseded(self, count: int) -> None:
         for _ in range(count):
