@@ -1,7 +1,7 @@
 """Encodes the pictures of one captured session on a thread of its own, and hands the frames to the sender; begun by the peer connection.
 
 It takes the newest picture out of the slot that the capture fills, when `encode_schedule` says that one is due and the path takes it. The
-lock of the interpreter is free while libvpx works, and the frame is packetized on this thread, so that the event loop only sends.
+lock of the interpreter is free while libvpx works, and the frame is packetized, encrypted and sent on this thread.
 """
 
 from __future__ import annotations

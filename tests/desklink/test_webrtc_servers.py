@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import datetime
+import ipaddress
 import shutil
 import socket
 from collections.abc import AsyncIterator
@@ -12,6 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
 
 from h264_kit import recorded
 from triptych.adapters.desklink.webrtc.servers import Server, servers
@@ -53,7 +59,9 @@ async def coturn(folder: Path) -> AsyncIterator[str]:
     """A TURN and STUN server in the network; its address."""
     if shutil.which("turnserver") is None:
         pytest.skip("turnserver is not installed: apt install coturn")
-    command = f"turnserver -n --listening-ip={OTHER} --relay-ip=127.0.0.1 --allow-loopback-peers --no-cli --no-tls --no-dtls".split()
+    certify(folder)
+    command = f"turnserver -n --listening-ip={OTHER} --relay-ip=127.0.0.1 --allow-loopback-peers --no-cli --no-dtls".split()
+    command += f"--cert={folder}/certificate --pkey={folder}/key".split()
     command += f"--lt-cred-mech --user=u:p --realm=r --min-port=50000 --max-port=50099 --pidfile={folder}/pid --userdb={folder}/db".split()
     silent = asyncio.subprocess.DEVNULL
     process = await asyncio.create_subprocess_exec(*command, stdout=silent, stderr=silent, cwd=folder)
@@ -66,14 +74,28 @@ async def coturn(folder: Path) -> AsyncIterator[str]:
         await process.wait()
 
 
+def certify(folder: Path) -> None:
+    """A certificate of the server's address, signed by itself, and its key."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name, now = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "turn")]), datetime.datetime.now(datetime.UTC)
+    made = x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key()).serial_number(1)
+    made = made.not_valid_before(now - datetime.timedelta(days=1)).not_valid_after(now + datetime.timedelta(days=1))
+    made = made.add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address(OTHER))]), critical=False)
+    pem, plain = serialization.Encoding.PEM, serialization.NoEncryption()
+    (folder / "certificate").write_bytes(made.sign(key, hashes.SHA256()).public_bytes(pem))
+    (folder / "key").write_bytes(key.private_bytes(pem, serialization.PrivateFormat.PKCS8, plain))
+
+
 def listens(host: str, port: int) -> bool:
     """Whether somebody takes TCP connections there."""
     with socket.socket() as probe:
         return probe.connect_ex((host, port)) == 0
 
 
-@pytest.mark.parametrize("transport", ["udp", "tcp"])
-def test_a_browser_that_reaches_the_engine_through_turn_only(lab: Lab, tmp_path: Path, transport: str) -> None:
+@pytest.mark.parametrize("form", ["turn:{}?transport=udp", "turn:{}?transport=tcp", "turns:{}:5349"])
+def test_a_browser_that_reaches_the_engine_through_turn_only(lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", f"{tmp_path}/certificate")  # whom TLS trusts
+
     async def main() -> None:
         async with contextlib.AsyncExitStack() as stack:
             address = await stack.enter_async_context(coturn(tmp_path))
@@ -84,7 +106,7 @@ def test_a_browser_that_reaches_the_engine_through_turn_only(lab: Lab, tmp_path:
             await stack.enter_async_context(feeding(made, recorded()))
             made.passes = lambda candidate: " typ relay " in candidate
             # The first server of the entry never answers; the others are used all the same.
-            urls = [f"turn:{OTHER}:9?transport={transport}", f"turn:{address}?transport={transport}"]
+            urls = [f"turn:{OTHER}:9?transport=udp", form.format(OTHER)]
             await made.open(**FED, ice_servers=[{"urls": urls, "username": "u", "credential": "p"}])
             await made.becomes("connected", 20)
             await made.sees("seen.frames > 30")
@@ -95,6 +117,19 @@ def test_a_browser_that_reaches_the_engine_through_turn_only(lab: Lab, tmp_path:
             await until(lambda: len([line for line in candidates(made) if " typ relay " in line]) == 2)
             await made.sees(f"seen.frames > {before} + 60")
             assert made.transports == ["new", "connecting", "connected"]
+
+    lab.run(main())
+
+
+def test_a_server_whose_certificate_nobody_vouches_for_is_left_out(lab: Lab, tmp_path: Path) -> None:
+    async def main() -> None:
+        async with coturn(tmp_path) as address, client(lab) as made, feeding(made, recorded()):
+            servers = [{"urls": [f"turns:{OTHER}:5349"], "username": "u", "credential": "p"}]
+            servers.append({"urls": [f"turn:{address}?transport=tcp"], "username": "u", "credential": "p"})
+            await made.open(**FED, ice_servers=servers)
+            await made.becomes("connected")
+            await until(lambda: any(" typ relay " in line for line in candidates(made)))
+            assert len([line for line in candidates(made) if " typ relay " in line]) == 1
 
     lab.run(main())
 
