@@ -145,7 +145,8 @@ class BridgeServer:
             self._listening = await self._loop.create_server(self._connected, host, port)
         except OSError as error:
             await self.close()
-            raise Unavailable(f"cannot listen on {host}:{port}: {error.strerror or error}", "name another address with --listen") from None
+            why = os.strerror(error.errno) if error.errno and error.errno > 0 else error
+            raise Unavailable(f"cannot listen on {host}:{port}: {why}", "name another address with --listen") from None
         address: tuple[str, int] = self._listening.sockets[0].getsockname()[:2]
         self._hosts.add(host.lower())
         return address

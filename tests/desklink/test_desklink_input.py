@@ -12,7 +12,7 @@ from triptych.errors import LocalProtocolError
 from triptych.generated.desklink.vocabulary import CONTROL_ERROR_CODE
 from triptych.machines.desklink.geometry import Size
 from triptych.machines.desklink.held import Button, Key, Move, Type, Wheel
-from triptych.machines.desklink.input import Answer, Apply, ControlInput, Forward, Present, Verdict
+from triptych.machines.desklink.input import Answer, Apply, ControlInput, Forward, Present, Verdict, crowded
 from triptych.machines.desklink.keys import MODIFIERS
 
 SHIFT, CTRL, ALTGR = MODIFIERS["Shift"], MODIFIERS["Control"], MODIFIERS["AltGraph"]
@@ -357,3 +357,9 @@ def _follow(edge: object, down: set[tuple[type, int]]) -> None:
         assert 0 <= edge.y < 1440
     elif isinstance(edge, Wheel):
         assert max(abs(edge.right), abs(edge.down)) <= 20
+
+
+@pytest.mark.parametrize(("text", "seq"), [(b'{"kind":"release_all","seq":7}', 7), (b'{"kind":"release_all"}', 0), (b"{", 0)])
+def test_a_message_behind_too_many_others_is_refused_with_its_own_number(text: bytes, seq: int) -> None:
+    refused = crowded(text)
+    assert (refused["kind"], refused["seq"], refused["code"]) == ("rejected", seq, "operation")

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from triptych.adapters.desklink import vp9_library
-from triptych.adapters.desklink.encoder import Encoder, EncoderRefused, encoder_name
+from triptych.adapters.desklink.encoder import Encoder, EncoderRefused, encoder_name, threads_for
 from triptych.errors import ProtocolError, Unavailable
 from triptych.machines.desklink.geometry import Size
 from vp9_kit import Decoder, desktop, inside, noise, paint, picture, psnr
@@ -310,3 +310,19 @@ def test_the_layouts_are_those_of_the_headers(tmp_path: Path) -> None:
     said = subprocess.run([str(tmp_path / "layouts")], check=True, capture_output=True, text=True).stdout
     theirs = {what: int(number) for what, number in (line.split("=") for line in said.splitlines())}
     assert theirs == {**places, **vp9_library.CONSTANTS, **{f"{struct} fits": 1 for struct in room}}
+
+
+@pytest.mark.parametrize(
+    ("size", "cores", "threads"),
+    [
+        (Size(640, 360), 8, 1),
+        (Size(1280, 720), 8, 1),
+        (Size(1282, 720), 8, 2),
+        (Size(1920, 1080), 2, 2),
+        (Size(1920, 1080), 8, 3),
+        (Size(3840, 2160), 16, 8),
+        (Size(3840, 2160), 1, 1),
+    ],
+)
+def test_an_encoder_has_as_many_threads_as_a_picture_takes(size: Size, cores: int, threads: int) -> None:
+    assert threads_for(size, cores) == threads

@@ -8,6 +8,7 @@ and rate are the pure cores' (machines/desklink).
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import math
 import secrets
 import threading
@@ -257,7 +258,8 @@ class Sender:
 
     def _broke(self, error: Exception) -> None:
         log.error("no packet can be sent any more", error=repr(error), exc_info=error)
-        self._loop.call_soon_threadsafe(self._watcher.sending_failed, str(error) or repr(error))
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody is left to be told
+            self._loop.call_soon_threadsafe(self._watcher.sending_failed, str(error) or repr(error))
 
     def _probe(self, size: int) -> None:
         if self._again is None or not size:
