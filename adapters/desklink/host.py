@@ -157,7 +157,7 @@ class Host:
             case do.ReadClipboard() | do.WriteClipboard():
                 self._spawn(self._use_clipboard(effect, self._clipboard_of(effect.session_id)))
             case do.StartIndicator(session_id):
-                self._spawn(self._indicate(session_id))
+                self._spawn(self._indicate(session_id, Overlay(self._sources[session_id].display)))
             case do.Indicate(session_id, kind, x, y) if session_id in self._overlays:
                 self._overlays[session_id].told(kind, x, y)
             case do.StopIndicator(session_id) if session_id in self._overlays:
@@ -345,10 +345,9 @@ class Host:
             outcome = error
         self._run(self._engine.clipboard_answered(asked.session_id, asked.token, outcome))
 
-    async def _indicate(self, session_id: str) -> None:
-        overlay = Overlay(self._sources[session_id].display)
+    async def _indicate(self, session_id: str, overlay: Overlay) -> None:
         try:
-            if await overlay.start() and session_id in self._sources:
+            if session_id in self._sources and await overlay.start() and session_id in self._sources:
                 self._overlays[session_id] = overlay
         finally:
             if session_id not in self._overlays:

@@ -65,6 +65,22 @@ def test_an_end_in_the_same_turn_as_an_open() -> None:
     assert (refused["id"], refused["error"]["code"]) == (1, "session")
 
 
+@pytest.mark.display
+def test_an_end_in_the_turn_in_which_the_indicator_is_to_start(bare_display: PrivateDisplay, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XAUTHORITY", bare_display.env["XAUTHORITY"])
+    asked = {"source": {"kind": "x11", "display": bare_display.name}, "permissions": ["view"]}
+    results: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+
+    async def act(host: Host) -> None:
+        host.request(Request(1, "session.open", asked))
+        session = (await asyncio.wait_for(results.get(), 20))["sessionId"]
+        host._do(do.StartIndicator(session))
+        host.request(Request(2, "session.close", {"session_id": session}))
+        await asyncio.wait_for(results.get(), 20)
+
+    with_host(act, lambda message: results.put_nowait(message["result"]) if "result" in message else None)
+
+
 class Broken(NoTransport):
     """A peer connection that cannot be built."""
 
