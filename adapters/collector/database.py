@@ -10,6 +10,7 @@ import contextlib
 import os
 import sqlite3
 import stat
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
@@ -21,7 +22,7 @@ from .migrations import MIGRATIONS, Migration
 FILE_NAME = "history.sqlite"
 BESIDE = ("-wal", "-shm", "-journal")
 
-_PRAGMAS = ("journal_mode = WAL", "foreign_keys = ON", "secure_delete = ON", "synchronous = NORMAL", "temp_store = MEMORY")
+_PRAGMAS = ("foreign_keys = ON", "secure_delete = ON", "synchronous = NORMAL", "temp_store = MEMORY")
 _CACHED_STATEMENTS = 256
 
 
@@ -52,9 +53,22 @@ class Database:
         database = cls(path, "rw")
         with database._opening():
             database.execute("PRAGMA busy_timeout = 5000").fetchall()
+            database._log_ahead()
             for pragma in _PRAGMAS:
                 database.execute(f"PRAGMA {pragma}").fetchall()
             return database, database._migrate(now_ms)
+
+    def _log_ahead(self) -> None:
+        """Write ahead to a log. SQLite never waits here for another who does the same at that moment, whatever the busy timeout."""
+        until = time.monotonic() + 5
+        while True:
+            try:
+                self.execute("PRAGMA journal_mode = WAL").fetchall()
+                return
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                    raise
+            time.sleep(0.005)
 
     @classmethod
     def reading_from(cls, data_dir: Path) -> Database | None:
